@@ -1,0 +1,1 @@
+//! Lossless parse and edit, one file per format. Pure: bytes in, bytes out.

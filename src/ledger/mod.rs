@@ -1,0 +1,1 @@
+//! The only writer: executes operations; journal, backup, revert; history.

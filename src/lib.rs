@@ -1,0 +1,26 @@
+//! peerfix makes GPU-to-GPU transfer on a Linux host right, proves it, and can take everything back.
+//!
+//! The map, from the ground floor up; a module uses only modules above it in this list
+//! (`tests/architecture.rs` keeps it so):
+//!
+//! - [`root`]: the only reader of a host: the live machine or a captured tree
+//! - [`format`]: lossless parse and edit, one file per format
+//! - [`host`]: facts: what the machine is
+//! - [`boot`]: one file per boot loader: configured command line, edits; never writes
+//! - [`pairs`]: per pair and direction: which gate refuses, which rung fails
+//! - [`rules`]: findings from facts; the rules themselves are data in `/rules`
+//! - [`plan`]: findings and policy become changes made of operations
+//! - [`ledger`]: the only writer: journal, backup, apply, revert; history
+//! - [`report`]: presents values as text, JSON and Markdown
+//! - [`cli`]: one file per command: parse, call one function, present
+
+pub mod boot;
+pub mod cli;
+pub mod format;
+pub mod host;
+pub mod ledger;
+pub mod pairs;
+pub mod plan;
+pub mod report;
+pub mod root;
+pub mod rules;

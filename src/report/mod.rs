@@ -1,0 +1,1 @@
+//! Presents values: text, JSON, Markdown. Decides nothing.
