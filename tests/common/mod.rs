@@ -1,0 +1,58 @@
+//! The one builder for hosts: a root tree in Linux's own layout, made file by file in a temporary folder.
+#![allow(dead_code)]
+
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+/// A root tree that is removed when dropped.
+#[must_use]
+pub struct Tree {
+    dir: tempfile::TempDir,
+}
+
+impl Tree {
+    /// An empty tree.
+    pub fn new() -> Self {
+        Self { dir: tempfile::tempdir().unwrap() }
+    }
+
+    /// The directory that stands for `/`.
+    pub fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// Adds a file; directories are made as needed.
+    pub fn file(self, path: &str, content: impl AsRef<[u8]>) -> Self {
+        std::fs::write(self.place(path), content).unwrap();
+        self
+    }
+
+    /// Adds an empty directory.
+    pub fn dir(self, path: &str) -> Self {
+        std::fs::create_dir_all(self.dir.path().join(path)).unwrap();
+        self
+    }
+
+    /// Adds a symbolic link with the target as written.
+    pub fn link(self, path: &str, target: &str) -> Self {
+        symlink(target, self.place(path)).unwrap();
+        self
+    }
+
+    /// Removes a file or directory.
+    pub fn without(self, path: &str) -> Self {
+        let at = self.dir.path().join(path);
+        if at.is_dir() && !at.is_symlink() {
+            std::fs::remove_dir_all(at).unwrap();
+        } else {
+            std::fs::remove_file(at).unwrap();
+        }
+        self
+    }
+
+    fn place(&self, path: &str) -> PathBuf {
+        let at = self.dir.path().join(path);
+        std::fs::create_dir_all(at.parent().unwrap()).unwrap();
+        at
+    }
+}
