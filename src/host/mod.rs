@@ -1,8 +1,10 @@
 //! Facts: what the machine is. Everything here is read through [`crate::root::Root`].
 
+pub mod allowlist;
 pub mod amdgpu;
 pub mod cmdline;
 pub mod cpu;
+pub mod driver_drift;
 pub mod environment;
 pub mod faults;
 pub mod gpu;
@@ -11,11 +13,14 @@ pub mod isolation;
 pub mod kernel;
 pub mod log;
 pub mod modprobe;
+pub mod numa;
 pub mod nvidia;
 pub mod nvidia_smi;
 pub mod pci;
 mod project;
+pub mod summary;
 pub mod virt;
+pub mod words;
 
 pub use project::{Projected, project};
 
@@ -32,6 +37,10 @@ pub struct Host {
     pub kernel: kernel::Kernel,
     /// Processors.
     pub cpu: cpu::Cpu,
+    /// NUMA nodes.
+    pub numa: numa::Numa,
+    /// The p2pdma allow-list that decides on this kernel.
+    pub allow_list: Fact<allowlist::AllowList>,
     /// Guest or bare metal.
     pub virt: virt::Virt,
     /// All PCI functions; empty when `pci_readable` is not known.
@@ -58,6 +67,12 @@ pub struct Host {
     pub isolation: isolation::Isolation,
     /// Environment.
     pub env: environment::Environment,
+    /// Configured module options against the loaded ones.
+    pub drift: driver_drift::DriverDrift,
+    /// Words of the running command line that do nothing or contradict each other.
+    pub words: Fact<Vec<words::WordVerdict>>,
+    /// Counts and platform.
+    pub summary: summary::Summary,
 }
 
 impl Host {
@@ -75,8 +90,10 @@ impl Host {
         let gpus = gpu::read(root, &pci, &amdgpu, &smi);
         let names: Vec<String> = gpus.iter().map(|g| g.bdf.clone()).collect();
         let faults = faults::Faults::read(&log, &pci, &names);
-        Self {
+        let mut host = Self {
             live: root.is_live(),
+            numa: numa::Numa::read(root, &cpu),
+            allow_list: allowlist::AllowList::read(&kernel),
             iommu: iommu::Iommu::read(root, &log),
             nvidia: nvidia::Nvidia::read(root),
             modprobe: modprobe::Modprobe::read(root, &kernel.cmdline),
@@ -92,6 +109,18 @@ impl Host {
             faults,
             smi,
             amdgpu,
-        }
+            ..Self::default()
+        };
+        host.drift = driver_drift::DriverDrift::read(root, &host);
+        host.summary = summary::Summary::derive(&host);
+        host.words = host.judge_words(&host.kernel.cmdline);
+        host
+    }
+
+    /// Judges the words of a command line of this host, running or configured.
+    pub fn judge_words(&self, line: &Fact<cmdline::Cmdline>) -> Fact<Vec<words::WordVerdict>> {
+        let platform = self.summary.platform.value().map(String::as_str);
+        let overrides = self.iommu.acs_override_active.value() == Some(&true);
+        line.clone().map(|line| words::judge(&line, platform, overrides))
     }
 }

@@ -1,0 +1,118 @@
+//! Facts that follow from several others and that many rules ask for.
+
+use super::Host;
+use super::gpu::Gpu;
+use crate::root::{Evidence, Fact, Unknown, Why};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Counts and platform, derived once.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+pub struct Summary {
+    /// Number of GPUs; unknown when the PCI tree is.
+    pub gpus: Fact<i64>,
+    /// GPUs that take part in peer transfers.
+    pub peers: Fact<i64>,
+    /// Of which NVIDIA's.
+    pub nvidia_peers: Fact<i64>,
+    /// Of which AMD's.
+    pub amd_peers: Fact<i64>,
+    /// This host is a guest.
+    pub guest: bool,
+    /// Windows Subsystem for Linux.
+    pub wsl: bool,
+    /// `intel`, `amd`, or `other` by the CPU's vendor.
+    pub platform: Fact<String>,
+    /// BDFs of GPUs whose product has NVLink connectors.
+    pub nvlink_capable: Vec<String>,
+    /// The command line asks for passthrough (`iommu=pt`, `iommu.passthrough=1`; the last word wins).
+    pub asks_passthrough: Fact<bool>,
+    /// The command line switches the IOMMU off (`intel_iommu=off`, `amd_iommu=off`, `iommu=off`).
+    pub asks_off: Fact<bool>,
+    /// `iommu=off` stands on the command line, which also leaves x86 without bounce buffers
+    /// (arch/x86/kernel/pci-dma.c `no_iommu`).
+    pub asks_no_iommu: Fact<bool>,
+}
+
+/// Products with NVLink connectors or NVLink fabric, by words of their name.
+const NVLINK_NAMES: [&str; 22] = [
+    "RTX 2070 SUPER", "RTX 2080", "TITAN RTX", "TITAN V", "RTX 3090", "RTX A4500", "RTX A5000", "RTX A5500",
+    "RTX A6000", "Quadro RTX 5000", "Quadro RTX 6000", "Quadro RTX 8000", "GP100", "GV100", "P100", "V100", "A100",
+    "A30", "A40", "H100", "H200", "B200",
+];
+
+impl Summary {
+    /// Derives from the facts read so far.
+    pub fn derive(host: &Host) -> Self {
+        let count = |keep: fn(&Gpu) -> bool| count(host, keep);
+        let line = &host.kernel.cmdline;
+        Self {
+            gpus: count(|_| true),
+            peers: count(|g| g.compute),
+            nvidia_peers: count(|g| g.compute && g.vendor == "nvidia"),
+            amd_peers: count(|g| g.compute && g.vendor == "amd"),
+            guest: host.virt.hypervisor.value().is_some(),
+            wsl: host.virt.wsl.value() == Some(&true),
+            platform: platform(host),
+            nvlink_capable: host.gpus.iter().filter(|g| nvlink(g)).map(|g| g.bdf.clone()).collect(),
+            asks_passthrough: line.as_ref().map(|line| {
+                let asked = line.options.iter().rev().find_map(|o| match (o.key.as_str(), o.value.as_deref()) {
+                    ("iommu", Some(_)) if o.list.iter().any(|w| w == "pt") => Some(true),
+                    ("iommu", Some(_)) if o.list.iter().any(|w| w == "nopt") => Some(false),
+                    ("iommu.passthrough", Some(value)) => Some(matches!(value, "1" | "y" | "Y" | "on")),
+                    _ => None,
+                });
+                asked.unwrap_or(false)
+            }),
+            asks_off: line.as_ref().map(|line| {
+                ["intel_iommu", "amd_iommu", "iommu"].iter().any(|key| {
+                    line.options.iter().any(|o| o.key == *key && o.list.iter().any(|w| w == "off"))
+                })
+            }),
+            asks_no_iommu: line.as_ref().map(|line| {
+                line.options.iter().any(|o| o.key == "iommu" && o.list.iter().any(|w| w == "off"))
+            }),
+        }
+    }
+}
+
+fn count(host: &Host, keep: fn(&Gpu) -> bool) -> Fact<i64> {
+    match &host.pci_readable {
+        Fact::Unknown(Unknown { path, detail, .. }) => Fact::unknown(path, Why::Derived, detail),
+        _ => {
+            let kept: Vec<&Gpu> = host.gpus.iter().filter(|g| keep(g)).collect();
+            let evidence = kept.iter().map(|g| {
+                let name = g.name.value().map_or("GPU", String::as_str);
+                Evidence::new(format!("sys/bus/pci/devices/{}", g.bdf), format!("{} {name}", g.vendor))
+            });
+            Fact::from_lines(i64::try_from(kept.len()).unwrap_or(i64::MAX), evidence.collect())
+        }
+    }
+}
+
+fn platform(host: &Host) -> Fact<String> {
+    match &host.cpu.vendor {
+        Fact::Absent { evidence } => Fact::from_lines("other".to_owned(), evidence.clone()),
+        vendor => vendor.clone().map(|vendor| {
+            match vendor.as_str() {
+                "GenuineIntel" => "intel",
+                "AuthenticAMD" | "HygonGenuine" => "amd",
+                _ => "other",
+            }
+            .to_owned()
+        }),
+    }
+}
+
+fn nvlink(gpu: &Gpu) -> bool {
+    let Some(name) = gpu.name.value() else { return false };
+    gpu.vendor == "nvidia" && NVLINK_NAMES.iter().any(|known| has_words(name, known))
+}
+
+/// `name` holds `words` as whole words: `A40` is not in `RTX A4000`.
+fn has_words(name: &str, words: &str) -> bool {
+    name.match_indices(words).any(|(at, _)| {
+        let free = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
+        free(name[..at].chars().next_back()) && free(name[at + words.len()..].chars().next())
+    })
+}

@@ -1,0 +1,141 @@
+//! The kernel's own answer for one pair: `calc_map_type_and_dist` and `host_bridge_whitelist`
+//! (drivers/pci/p2pdma.c), from facts.
+
+use super::{Outcome, acs};
+use crate::host::Host;
+use crate::host::gpu::Gpu;
+use crate::host::pci::PciDevice;
+
+/// The answer and what it rests on.
+#[derive(Debug, Default)]
+pub(super) struct Answer {
+    pub outcome: Outcome,
+    pub reason: &'static str,
+    pub why: String,
+    pub representatives: Vec<String>,
+}
+
+impl Answer {
+    fn new(outcome: Outcome, reason: &'static str, why: impl Into<String>) -> Self {
+        Self { outcome, reason, why: why.into(), representatives: Vec::new() }
+    }
+}
+
+/// Judges the pair for an in-kernel p2pdma user.
+pub(super) fn judge(host: &Host, a: &Gpu, b: &Gpu) -> Answer {
+    if host.kernel.config.pci_p2pdma.is_absent() {
+        return Answer::new(Outcome::Fail, "kernel-config", "this kernel is built without CONFIG_PCI_P2PDMA");
+    }
+    match host.kernel.version.value() {
+        Some(&v) if v < 4020 => {
+            return Answer::new(Outcome::Fail, "kernel-config", "kernels before 4.20 have no p2pdma");
+        }
+        _ => {}
+    }
+    let Some(common) = a.upstream.iter().rev().find(|bridge| b.upstream.contains(bridge)) else {
+        return host_bridge(host, a, b);
+    };
+    let acs = acs::below_shared_bridge(host, a, b);
+    if acs.ports.is_empty() && acs.unreadable {
+        let why = format!("both are below {common}, but ACS of a port on the path cannot be read");
+        return Answer::new(Outcome::Unknown, "unknown", why);
+    }
+    if acs.ports.is_empty() {
+        let why = format!("both are below {common} and no port redirects");
+        return Answer::new(Outcome::Pass, "bus-address", why);
+    }
+    let through = host_bridge(host, a, b);
+    let ports = acs.ports.join(", ");
+    let why = format!("ACS redirect at {ports} sends it up to the host bridge, and {}", through.why);
+    let reason = if through.outcome == Outcome::Pass { through.reason } else { "acs-redirect" };
+    Answer { reason, why, ..through }
+}
+
+/// The host bridge part: CPU rule, then the representatives of both root buses against the table.
+fn host_bridge(host: &Host, a: &Gpu, b: &Gpu) -> Answer {
+    let Some(list) = host.allow_list.value() else {
+        return Answer::new(Outcome::Unknown, "unknown", "the kernel's release is not known, nor its table");
+    };
+    let (Some(bus_a), Some(bus_b)) = (a.root_bus.value(), b.root_bus.value()) else {
+        return Answer::new(Outcome::Unknown, "unknown", "the root bus of a GPU is not known");
+    };
+    match (host.cpu.vendor.value().map(String::as_str), host.cpu.family.value()) {
+        (Some("AuthenticAMD"), Some(&family)) if list.amd_rule && family >= 0x17 => {
+            return Answer::new(
+                Outcome::Pass,
+                "cpu-family",
+                format!("AMD family {family:#x} passes without the table"),
+            );
+        }
+        (Some("AuthenticAMD"), None) | (None, _) if !host.cpu.vendor.is_absent() => {
+            return Answer::new(Outcome::Unknown, "unknown", "the CPU's vendor and family are not known");
+        }
+        _ => {}
+    }
+    let same = bus_a == bus_b;
+    let mut answer = Answer::default();
+    for bus in if same { vec![bus_a] } else { vec![bus_a, bus_b] } {
+        let Some(first) = representative(host, bus) else {
+            return Answer::new(Outcome::Unknown, "unknown", format!("no device of root bus {bus} is known"));
+        };
+        let (Some(&vendor), Some(&device)) = (first.vendor.value(), first.device.value()) else {
+            return Answer::new(Outcome::Unknown, "unknown", format!("ids of {} are not known", first.bdf));
+        };
+        let name = format!("{vendor:04x}:{device:04x}");
+        answer.representatives.push(format!("{name} at {}", first.bdf));
+        if !first.bdf.ends_with(":00.0") && !(list.root_port_anywhere && is_root_port(first)) {
+            answer.set(
+                Outcome::Fail,
+                "no-representative",
+                format!("{} is the first device of root bus {bus}, and this kernel only accepts 00.0", first.bdf),
+            );
+            return answer;
+        }
+        match list.find(vendor, device) {
+            None => {
+                answer.set(
+                    Outcome::Fail,
+                    "not-listed",
+                    format!("host bridge {name} ({}) is not in the kernel's p2pdma list", first.bdf),
+                );
+                return answer;
+            }
+            Some(row) if row.same_host_bridge && !same => {
+                answer.set(
+                    Outcome::Fail,
+                    "same-host-bridge-only",
+                    format!("{name} is listed for pairs below one host bridge only, as its sockets do not route peer requests"),
+                );
+                return answer;
+            }
+            Some(_) => {}
+        }
+    }
+    answer.set(Outcome::Pass, "allowed", "the host bridge is in the kernel's p2pdma list".to_owned());
+    answer
+}
+
+impl Answer {
+    fn set(&mut self, outcome: Outcome, reason: &'static str, why: String) {
+        self.outcome = outcome;
+        self.reason = reason;
+        self.why = why;
+    }
+}
+
+/// The first device of a root bus: lowest devfn directly on it. A device plugged in later would stand at the
+/// end of the kernel's list, which sysfs does not show.
+pub(super) fn representative<'a>(host: &'a Host, root_bus: &str) -> Option<&'a PciDevice> {
+    host.pci
+        .iter()
+        .filter(|d| d.upstream.is_empty() && d.root_bus.value().is_some_and(|bus| bus == root_bus))
+        .min_by(|x, y| x.bdf.cmp(&y.bdf))
+}
+
+/// Root port by its capability, or, where config space cannot be read, a PCI bridge on a root bus.
+fn is_root_port(device: &PciDevice) -> bool {
+    match device.port_type.value() {
+        Some(kind) => kind == "root-port",
+        None => device.class.value().is_some_and(|class| class >> 8 == 0x0604),
+    }
+}
