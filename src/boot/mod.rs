@@ -23,6 +23,8 @@ pub struct Boot {
     pub shadowed: Vec<Shadow>,
     /// Words that matter (IOMMU, PCI, ASPM, NVIDIA, amdgpu) configured for the next boot and not running.
     pub not_running: Fact<Vec<String>>,
+    /// Configured words that do nothing or contradict each other.
+    pub words: Fact<Vec<crate::host::words::WordVerdict>>,
     /// Words that matter, running and not configured for the next boot.
     pub not_configured: Fact<Vec<String>>,
 }
@@ -120,4 +122,11 @@ pub fn edit(root: &Root, boot: &Boot, add: &[String], remove: &[String]) -> Resu
 pub fn initramfs(root: &Root) -> Option<Command> {
     let _ = root;
     None
+}
+
+/// Plans setting module options (`module.parameter`, value) and removing words
+/// (`module.parameter`, or `nvidia.NVreg_RegistryDwords=KEY` for one registry key).
+pub fn modprobe_edit(root: &Root, wanted: &[(String, String)], remove: &[String]) -> Result<Edit, Refusal> {
+    let _ = (root, wanted, remove);
+    Err(Refusal { place: String::new(), reason: String::new(), manual: Vec::new() })
 }
