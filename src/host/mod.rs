@@ -76,8 +76,9 @@ pub struct Host {
 }
 
 impl Host {
-    /// Reads all facts of a host. Never fails: what cannot be read is an unknown fact.
-    pub fn read(root: &Root) -> Self {
+    /// Reads all facts of a host. Never fails: what cannot be read is an unknown fact. Hardware and the
+    /// running kernel come from `root`, module configuration from `config`.
+    pub fn read(root: &Root, config: &Root) -> Self {
         let kernel = kernel::Kernel::read(root);
         let cpu = cpu::Cpu::read(root);
         let virt = virt::Virt::read(root, &cpu, &kernel);
@@ -96,7 +97,7 @@ impl Host {
             allow_list: allowlist::AllowList::read(&kernel),
             iommu: iommu::Iommu::read(root, &log),
             nvidia: nvidia::Nvidia::read(root),
-            modprobe: modprobe::Modprobe::read(root, &kernel.cmdline),
+            modprobe: modprobe::Modprobe::read(config, &kernel.cmdline),
             isolation: isolation::Isolation::read(root, &pci),
             env: environment::Environment::read(root),
             kernel,

@@ -1,5 +1,6 @@
 //! Findings, boot configuration and policy become changes made of operations. Pure: nothing here writes.
 
+mod audit;
 mod cmdline;
 mod combine;
 mod conflict;
@@ -8,6 +9,7 @@ pub mod operation;
 mod policy_risk;
 mod select;
 
+pub use audit::Audit;
 pub use combine::{Combined, combine};
 pub use operation::Operation;
 pub use select::{Policy, Refused, Selection, select};

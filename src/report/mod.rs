@@ -1,1 +1,19 @@
 //! Presents values: text, JSON, Markdown. Decides nothing.
+
+pub mod document;
+pub mod markdown;
+pub mod next;
+pub mod style;
+pub mod text;
+
+/// Output form.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Format {
+    /// For people.
+    #[default]
+    Text,
+    /// For programs, versioned.
+    Json,
+    /// For issue threads.
+    Markdown,
+}

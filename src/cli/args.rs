@@ -1,0 +1,230 @@
+//! The command line's shape. Help text is the reference that the man pages are made from.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Makes GPU-to-GPU transfer on a Linux host right, proves it, and can take everything back.
+///
+/// Without a command: a short summary of `audit` and the next command to type.
+#[derive(Debug, Parser)]
+#[command(name = "peerfix", version, propagate_version = true, max_term_width = 100)]
+pub struct Cli {
+    /// Options of every command.
+    #[command(flatten)]
+    pub global: Global,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+/// Options that every command takes, also behind it.
+#[derive(Clone, Debug, Args)]
+pub struct Global {
+    /// Form of the output
+    #[arg(long, global = true, value_enum, default_value_t = FormatArg::Text, value_name = "FORM")]
+    pub format: FormatArg,
+    /// Read facts from this root tree instead of the live machine (`/` is the live machine)
+    #[arg(long, global = true, value_name = "PATH")]
+    pub host: Option<PathBuf>,
+    /// Colour: auto, always, never (NO_COLOR is honoured)
+    #[arg(long, global = true, value_enum, default_value_t = ColorArg::Auto, value_name = "WHEN")]
+    pub color: ColorArg,
+    /// Print only the result and errors
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
+    /// Print all evidence, passed rules and refutations
+    #[arg(short, long, global = true)]
+    pub verbose: bool,
+}
+
+/// Output form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FormatArg {
+    /// For people
+    Text,
+    /// For programs, versioned
+    Json,
+    /// For issue threads
+    Markdown,
+}
+
+/// When to colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ColorArg {
+    /// In a terminal
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Evaluate all rules; report findings, pairs and proposed changes; writes nothing
+    Audit(AuditArgs),
+    /// Show the changes only: diffs, the resulting command line, commands, risks, the way back; writes nothing
+    Plan(PlanArgs),
+    /// Make the changes that need no consent, without questions, for installers and images
+    Provision(ProvisionArgs),
+    /// Take a change back
+    #[command(visible_alias = "undo")]
+    Revert(RevertArgs),
+    /// Where every change stands
+    Status(StateArgs),
+    /// Every change that was made, the newest last
+    History(StateArgs),
+    /// One change in full
+    Show(ShowArgs),
+    /// The catalogue of rules
+    Rules(RulesArgs),
+    /// Completions for a shell
+    Completions(CompletionsArgs),
+}
+
+/// When findings make the exit code 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FailOn {
+    /// A finding of status fail
+    Fail,
+    /// A finding of status fail or warn
+    Warn,
+    /// A finding of status fail, warn or unknown
+    Unknown,
+    /// Never
+    Never,
+}
+
+/// `audit`.
+#[derive(Debug, Args)]
+pub struct AuditArgs {
+    /// Exit with 1 from this status on
+    #[arg(long, value_enum, default_value_t = FailOn::Fail, value_name = "STATUS")]
+    pub fail_on: FailOn,
+}
+
+/// `plan`.
+#[derive(Debug, Args)]
+pub struct PlanArgs {
+    /// Read configuration below this directory instead of `/`
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+    /// Only changes for this rule (repeatable)
+    #[arg(long, value_name = "RULE")]
+    pub only: Vec<String>,
+    /// Accept a named risk (repeatable): dma-isolation, acs-isolation, stray-dma, kernel-patch,
+    /// unsafe-registry-key, hardening-policy, unattended-unlock
+    #[arg(long, value_name = "NAME")]
+    pub accept_risk: Vec<String>,
+}
+
+/// `provision`.
+#[derive(Debug, Args)]
+pub struct ProvisionArgs {
+    /// Make the changes; without it the plan is printed and the exit code is 3
+    #[arg(long)]
+    pub yes: bool,
+    /// Write the permanent configuration without a trial boot
+    #[arg(long)]
+    pub no_trial: bool,
+    /// Read and write configuration below this directory instead of `/`
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+    /// Run the target's own programs (update-grub, initramfs tool) inside it; it must be a mount point owned by
+    /// root with /dev, /proc and /sys mounted. Without it the commands are printed and the exit code is 7
+    #[arg(long, requires = "root")]
+    pub run_in_target: bool,
+    /// Only changes for this rule (repeatable)
+    #[arg(long, value_name = "RULE")]
+    pub only: Vec<String>,
+    /// Accept a named risk (repeatable): dma-isolation, acs-isolation, stray-dma, kernel-patch,
+    /// unsafe-registry-key, hardening-policy, unattended-unlock
+    #[arg(long, value_name = "NAME")]
+    pub accept_risk: Vec<String>,
+    /// Exit with 77 when there is nothing to change
+    #[arg(long)]
+    pub unchanged_exit_77: bool,
+}
+
+/// `revert`.
+#[derive(Debug, Args)]
+pub struct RevertArgs {
+    /// Number of the change, `last` or `all`
+    #[arg(default_value = "last", value_name = "ID")]
+    pub which: String,
+    /// Show what would be done
+    #[arg(long)]
+    pub dry_run: bool,
+    /// State and configuration below this directory instead of `/`
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+    /// Run the target's own programs inside it
+    #[arg(long, requires = "root")]
+    pub run_in_target: bool,
+}
+
+/// `status` and `history`.
+#[derive(Debug, Args)]
+pub struct StateArgs {
+    /// State below this directory instead of `/`
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+}
+
+/// `show`.
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    /// Number of the change, or `last`
+    #[arg(value_name = "ID")]
+    pub which: String,
+    /// State below this directory instead of `/`
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+}
+
+/// `rules`.
+#[derive(Debug, Args)]
+pub struct RulesArgs {
+    /// What to do with the catalogue.
+    #[command(subcommand)]
+    pub command: RulesCommand,
+}
+
+/// The commands of `rules`.
+#[derive(Debug, Subcommand)]
+pub enum RulesCommand {
+    /// Every rule with its title and severity
+    List,
+    /// One rule: why it matters, how to check by hand, sources, remedies
+    Explain {
+        /// Rule id
+        #[arg(value_name = "RULE")]
+        id: String,
+    },
+    /// Check every rule file and run the examples of every rule
+    Check {
+        /// Rule files to check instead of the catalogue
+        #[arg(value_name = "FILE")]
+        files: Vec<PathBuf>,
+    },
+}
+
+/// `completions`.
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// Shell
+    #[arg(value_enum)]
+    pub shell: Shell,
+}
+
+/// Shells with completions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Shell {
+    /// bash
+    Bash,
+    /// zsh
+    Zsh,
+    /// fish
+    Fish,
+}

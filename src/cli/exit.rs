@@ -1,0 +1,57 @@
+//! Exit codes: stable, documented, part of the contract.
+
+use std::process::ExitCode;
+
+/// Why the program ends as it does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Exit {
+    /// Done, nothing wrong.
+    Done = 0,
+    /// Findings at or above `--fail-on`.
+    Findings = 1,
+    /// Usage, unreadable input, or a format newer than this program.
+    Usage = 2,
+    /// Refused: consent missing, file changed since, blocked by use, an edit that is not safe.
+    Refused = 3,
+    /// Unsupported host or boot loader; manual steps were printed.
+    Unsupported = 6,
+    /// Written; a reboot or the printed commands are still needed.
+    RebootNeeded = 7,
+    /// Internal error.
+    Internal = 70,
+    /// Nothing to change (only with `--unchanged-exit-77`).
+    Unchanged = 77,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+/// An error that ends the program: what to print, which code to return.
+#[derive(Debug)]
+pub struct Failure {
+    /// Code.
+    pub exit: Exit,
+    /// Message without the program's name.
+    pub message: String,
+}
+
+impl Failure {
+    /// Usage or unreadable input.
+    pub fn usage(message: impl std::fmt::Display) -> Self {
+        Self { exit: Exit::Usage, message: message.to_string() }
+    }
+
+    /// Refused.
+    pub fn refused(message: impl std::fmt::Display) -> Self {
+        Self { exit: Exit::Refused, message: message.to_string() }
+    }
+
+    /// Internal error.
+    pub fn internal(message: impl std::fmt::Display) -> Self {
+        Self { exit: Exit::Internal, message: message.to_string() }
+    }
+}

@@ -1,0 +1,20 @@
+//! `peerfix show`.
+
+use super::args::{Global, ShowArgs};
+use super::exit::{Exit, Failure};
+use super::place::Place;
+use super::print;
+use super::provision::failure;
+use crate::ledger::history;
+use crate::report::{Format, document, text};
+
+/// One change in full.
+pub(super) fn run(global: &Global, args: &ShowArgs) -> Result<Exit, Failure> {
+    let config = Place::reading(None, args.root.as_deref())?.config;
+    let shown = history::show(config.base(), &args.which).map_err(failure)?;
+    print(&match global.form() {
+        Format::Json => document::json(&document::ShowDocument::of(&shown)),
+        _ => text::ledger::show(&shown),
+    })?;
+    Ok(Exit::Done)
+}

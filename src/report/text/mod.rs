@@ -1,0 +1,8 @@
+//! Text for people.
+
+pub mod audit;
+pub mod change;
+pub mod ledger;
+pub mod pairs;
+pub mod plan;
+pub mod rule;
