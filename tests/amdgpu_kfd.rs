@@ -1,5 +1,7 @@
 //! amdgpu files and the KFD topology.
 
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
 mod common;
 use common::Tree;
 use peerfix::host::amdgpu::{Amdgpu, AmdgpuDevice, KfdLink};
@@ -51,7 +53,7 @@ fn nodes_are_decoded_with_their_links_from_both_tables() {
 fn a_node_that_may_not_be_read_is_unknown_and_not_without_links() {
     let tree = node(Tree::new(), 1, "simd_count 1\nlocation_id 1280\n");
     let path = tree.path().join(NODES).join("1/properties");
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0)).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o000)).unwrap();
     if std::fs::read(&path).is_ok() {
         return; // Root reads everything; the case cannot be made here.
     }

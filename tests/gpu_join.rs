@@ -1,5 +1,7 @@
 //! GPUs joined from PCI functions, driver files and captured tool output; links as they can be judged.
 
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
 mod common;
 use common::Tree;
 use peerfix::host::amdgpu::Amdgpu;
@@ -99,7 +101,7 @@ fn read(pci: &[PciDevice]) -> Vec<Gpu> {
 fn smi(entries: &[(&str, &str)]) -> Tree {
     let mut text = "Driver Version : 580.65.06\n".to_owned();
     for (bdf, rest) in entries {
-        text += &format!("GPU 0000{bdf}\n    Product Name : NVIDIA RTX Example\n{rest}");
+        text += &["GPU 0000", bdf, "\n    Product Name : NVIDIA RTX Example\n", rest].concat();
     }
     Tree::new().file("captured/nvidia-smi-q.txt", text)
 }
@@ -454,6 +456,9 @@ fn kfd_peers_are_gpus_by_either_table_and_never_processors() {
     // Flag 0x10: no peer-to-peer DMA.
     let tree = link_to(tree, "1/io_links/1", 11, 1, 3, 0x11);
     assert_eq!(read_in(&tree, &pci)[0].kfd_peers.value().unwrap(), &["0000:09:00.0"]);
+    let cut = link_to(tree, "1/p2p_links/1", 2, 1, 9, 3);
+    assert_eq!(read_in(&cut, &pci)[0].kfd_peers.reason().unwrap().why, Why::NotCaptured);
+    let tree = cut.without(&format!("{nodes}/1/p2p_links/1"));
     let tree = tree.file(&format!("{nodes}/3/properties"), "damaged");
     assert!(read_in(&tree, &pci)[0].kfd_peers.is_unknown());
     assert!(read_in(&Tree::new().dir("sys/class"), &pci)[0].kfd_peers.is_absent());

@@ -1,5 +1,7 @@
 //! The loaded NVIDIA driver: version, patched builds, live parameters, HMM, what is installed beside it.
 
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
 mod common;
 use common::Tree;
 use peerfix::host::nvidia::{Nvidia, parse_registry};
@@ -91,7 +93,7 @@ fn an_empty_registry_is_absent() {
 
 #[test]
 fn damaged_driver_files_are_malformed_and_named() {
-    for text in [&b""[..], b"\xff\xfe", b"garbage\n", &[b'x'; 900_000]] {
+    for text in [&b""[..], b"\xff\xfe", b"garbage\n", &vec![b'x'; 900_000]] {
         let tree =
             Tree::new().file("proc/driver/nvidia/version", text).file("proc/driver/nvidia/params", text);
         let nvidia = read(&tree);

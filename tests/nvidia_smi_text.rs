@@ -1,5 +1,7 @@
 //! Captured nvidia-smi text in the forms of several drivers and several ways of copying it.
 
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
 mod common;
 use common::Tree;
 use peerfix::host::nvidia_smi::{NvidiaSmi, SmiPair};
@@ -195,7 +197,7 @@ fn hostile_queries_are_survived() {
         let smi = read("nvidia-smi-q.txt", text);
         assert!(smi.driver_version.is_unknown());
     }
-    let deep: String = (0..2000).map(|n| format!("{}Section\n", " ".repeat(n + 1))).collect();
-    let smi = read("nvidia-smi-q.txt", format!("GPU 00000000:02:00.0\n{deep}"));
+    let deep: Vec<String> = (0..2000).map(|n| format!("{}Section\n", " ".repeat(n + 1))).collect();
+    let smi = read("nvidia-smi-q.txt", format!("GPU 00000000:02:00.0\n{}", deep.concat()));
     assert!(smi.gpus.value().unwrap()[0].vram.is_unknown());
 }

@@ -5,7 +5,8 @@ use crate::root::{Evidence, Fact, Root, Unknown, Why};
 use std::collections::HashMap;
 
 /// The class link, and the device it points to for captures that lost links.
-const PLACES: [&str; 2] = ["sys/class/kfd/kfd/topology/nodes", "sys/devices/virtual/kfd/kfd/topology/nodes"];
+pub(super) const PLACES: [&str; 2] =
+    ["sys/class/kfd/kfd/topology/nodes", "sys/devices/virtual/kfd/kfd/topology/nodes"];
 
 /// Reads all nodes, by number. Absent when KFD is not loaded; a capture shows that by a `sys/class` without it.
 pub(super) fn read(root: &Root) -> Fact<Vec<KfdNode>> {

@@ -4,7 +4,7 @@ mod device;
 mod kfd;
 
 use super::modprobe::live_bool;
-use crate::root::{Fact, Root};
+use crate::root::{Fact, Root, Why};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -106,14 +106,20 @@ impl Amdgpu {
         if own.is_empty() {
             return Fact::Absent { evidence: evidence.clone() };
         }
-        let mut peers: Vec<String> = links
-            .iter()
-            .filter(|link| own.contains(&link.from) && link.flags & NO_PEER_DMA == 0)
-            .filter(|link| link.table == "p2p" || link.kind == XGMI)
-            .filter_map(|link| nodes.iter().find(|n| n.id == link.to && n.is_gpu))
-            .map(|node| node.bdf.clone())
-            .filter(|peer| peer != bdf)
-            .collect();
+        let mut peers = Vec::new();
+        for link in links {
+            let to_peer = link.table == "p2p" || link.kind == XGMI;
+            if !to_peer || !own.contains(&link.from) || link.flags & NO_PEER_DMA != 0 {
+                continue;
+            }
+            let Some(node) = nodes.iter().find(|node| node.id == link.to) else {
+                let path = format!("{}/{}", kfd::PLACES[0], link.to);
+                return Fact::unknown(path, Why::NotCaptured, format!("{bdf} has a link to this node"));
+            };
+            if node.is_gpu && node.bdf != bdf {
+                peers.push(node.bdf.clone());
+            }
+        }
         peers.sort();
         peers.dedup();
         Fact::from_lines(peers, shown)
