@@ -1,9 +1,18 @@
 //! GPUs: PCI function, driver files and captured tool output joined by BDF.
 
-use super::amdgpu::{Amdgpu, AmdgpuDevice};
-use super::nvidia_smi::NvidiaSmi;
-use super::pci::{Aer, Bar, PciDevice};
-use crate::root::{Fact, Root};
+mod join;
+mod kind;
+mod link;
+mod memory;
+mod name;
+mod path;
+mod ports;
+
+pub use join::read;
+
+use super::amdgpu::AmdgpuDevice;
+use super::pci::{Aer, Bar};
+use crate::root::Fact;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -20,10 +29,11 @@ pub struct Gpu {
     pub name: Fact<String>,
     /// Bound driver; absent when none.
     pub driver: Fact<String>,
-    /// Part of the processor (Intel on bus 00, AMD APU), or a card.
+    /// Part of the processor (Intel on bus 00, AMD APU), or a card. See `kind.rs` for how that is told.
     pub integrated: bool,
-    /// A small card that only drives a display: VRAM or largest resizable BAR of 2 GiB or less, or a known
-    /// display-only name (GT 710, GT 1030, T400 ...).
+    /// A small card that only drives a display: VRAM of 2 GiB or less; where VRAM is unknown, a largest
+    /// resizable BAR above 256 MiB and up to 2 GiB (256 MiB is what cards without large BARs offer, whatever
+    /// their memory); or a known display-only name (GT 710, GT 1030, T400 ...).
     pub display_only: bool,
     /// Takes part in peer transfers: a card, with its vendor's compute driver or none yet, not bound to
     /// vfio-pci, not display-only.
@@ -32,8 +42,9 @@ pub struct Gpu {
     pub root_bus: Fact<String>,
     /// Root port above the card; empty in guests that put the card on the root bus.
     pub root_port: String,
-    /// Topmost function of the card: the first device below the root port (its own upstream port where it
-    /// has a switch inside), else the GPU itself.
+    /// Topmost function of the card: the upstream port of the switch inside it (bridges of the GPU's own
+    /// vendor directly above it, below the root port), else the GPU itself. A switch of the mainboard or a
+    /// riser does not belong to the card.
     pub card_port: String,
     /// Bridges from the root port down to the parent.
     pub upstream: Vec<String>,
@@ -86,7 +97,8 @@ pub struct Gpu {
 /// A card's link as it can be judged.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct CardLink {
-    /// Where it was read: the BDF of the port.
+    /// Where it was read: the BDF of the port. The card port, or the uplink of a switch above it when only
+    /// that one is below what both its ends support.
     pub port: String,
     /// Generation now.
     pub generation: Fact<i64>,
@@ -98,12 +110,8 @@ pub struct CardLink {
     pub both_width: Fact<i64>,
     /// The generation now means something: not an idle NVIDIA GPU (which drops to Gen1), not a tunnel.
     pub speed_judgeable: bool,
-    /// Why not, in words.
+    /// The width now means something: not a tunnel, not a guest, not a part of the processor.
+    pub width_judgeable: bool,
+    /// Why not, and where two sources contradict each other, in words.
     pub caveat: String,
-}
-
-/// Builds the GPUs from the PCI tree.
-pub fn read(root: &Root, pci: &[PciDevice], amdgpu: &Amdgpu, smi: &NvidiaSmi) -> Vec<Gpu> {
-    let _ = (root, pci, amdgpu, smi);
-    Vec::new()
 }
