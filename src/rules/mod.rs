@@ -1,5 +1,6 @@
 //! Findings from facts. The rules are data in `/rules`; this room loads, checks and evaluates them.
 
+pub mod expr;
 pub mod model;
 
 pub use model::{Kind, Severity, Status};
