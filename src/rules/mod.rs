@@ -1,8 +1,18 @@
 //! Findings from facts. The rules are data in `/rules`; this room loads, checks and evaluates them.
 
+pub mod catalogue;
+pub mod embedded;
+pub mod engine;
+pub mod examples;
+pub mod expr;
 pub mod model;
+pub mod source;
+pub mod template;
 
+pub use catalogue::Catalogue;
+pub use engine::{evaluate, worst};
 pub use model::{Kind, Severity, Status};
+pub use source::RuleError;
 
 use crate::boot::Boot;
 use crate::host::Host;

@@ -1,0 +1,62 @@
+//! A site's own rule files.
+
+use crate::root::{Fact, Root};
+use crate::rules::source::{RuleError, Source};
+use std::os::unix::fs::MetadataExt;
+
+/// Folder of a site's rules, relative to the root.
+const FOLDER: &str = "etc/peerfix/rules.d";
+
+/// The site's files that may be used. What they say ends up in a command line run as root, so as root only
+/// files count that nobody else could have written.
+pub(super) fn sources(root: &Root) -> (Vec<Source>, Vec<RuleError>) {
+    let mut sources = Vec::new();
+    let mut errors = Vec::new();
+    let names = match root.list(FOLDER) {
+        Fact::Known { value, .. } => value,
+        Fact::Absent { .. } => return (sources, errors),
+        Fact::Unknown(reason) => {
+            return (sources, vec![whole(FOLDER, format!("cannot be read: {reason}"), "")]);
+        }
+    };
+    let privileged = nix::unistd::geteuid().is_root();
+    if privileged && let Err(error) = only_root_writes(root, &["etc", "etc/peerfix", FOLDER]) {
+        return (sources, vec![error]);
+    }
+    for name in names.iter().filter(|n| n.ends_with(".toml")) {
+        let path = format!("{FOLDER}/{name}");
+        if privileged && let Err(error) = only_root_writes(root, &[&path]) {
+            errors.push(error);
+            continue;
+        }
+        match root.text(&path) {
+            Fact::Known { value, .. } => sources.push(Source { name: path, text: value.into() }),
+            Fact::Absent { .. } => errors.push(whole(&path, "the link leads nowhere", "remove it")),
+            Fact::Unknown(reason) => errors.push(whole(&path, format!("cannot be read: {reason}"), "")),
+        }
+    }
+    (sources, errors)
+}
+
+fn only_root_writes(root: &Root, paths: &[&str]) -> Result<(), RuleError> {
+    for path in paths {
+        let meta = root.resolve(path).and_then(std::fs::metadata);
+        let meta = meta.map_err(|e| whole(path, format!("cannot be examined: {e}"), ""))?;
+        let group = meta.mode() & 0o020 != 0 && meta.gid() != 0;
+        if meta.uid() != 0 || group || meta.mode() & 0o002 != 0 {
+            let message = format!(
+                "refused: others than root can write it (owner {}, group {}, mode {:o})",
+                meta.uid(),
+                meta.gid(),
+                meta.mode() & 0o7777
+            );
+            return Err(whole(path, message, &format!("chown root:root /{path} && chmod go-w /{path}")));
+        }
+    }
+    Ok(())
+}
+
+/// An error about a file as a whole.
+fn whole(path: &str, message: impl Into<String>, help: &str) -> RuleError {
+    Source { name: path.to_owned(), text: "".into() }.error(0..0, message, help)
+}
