@@ -9,10 +9,10 @@ pub mod model;
 pub mod source;
 pub mod template;
 
-pub use catalogue::Catalogue;
-pub use engine::{evaluate, worst};
+pub use catalogue::{Catalogue, RISKS};
+pub use engine::{evaluate, evaluate_projected, worst};
 pub use model::{Kind, Severity, Status};
-pub use source::RuleError;
+pub use source::{RuleError, Source};
 
 use crate::boot::Boot;
 use crate::host::Host;

@@ -99,7 +99,8 @@ fn has_words(name: &str, words: &str) -> bool {
 /// The vendor's compute driver is bound, or none, or it is not known which.
 pub(super) fn compute_driver(vendor: &str, driver: &Fact<String>) -> bool {
     let drivers: &[&str] = match vendor {
-        "nvidia" => &["nvidia"],
+        // nouveau cards are candidates too: the ladder then says that this driver grants nothing.
+        "nvidia" => &["nvidia", "nouveau"],
         "amd" => &["amdgpu"],
         _ => &["xe", "i915"],
     };

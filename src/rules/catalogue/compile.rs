@@ -11,7 +11,8 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 /// Risks that `--accept-risk` knows.
-const RISKS: [&str; 7] = [
+/// Risks that `--accept-risk` names; stable.
+pub const RISKS: [&str; 7] = [
     "dma-isolation",
     "acs-isolation",
     "stray-dma",

@@ -7,7 +7,7 @@ mod compile;
 mod read;
 mod site;
 
-pub use compile::{CompiledCheck, CompiledRemedy, CompiledRule, Each};
+pub use compile::{CompiledCheck, CompiledRemedy, CompiledRule, Each, RISKS};
 
 use super::embedded;
 use super::source::{RuleError, Source};
