@@ -42,8 +42,9 @@ impl Cmdline {
 
     /// True when `word` stands on the line, compared as the kernel does (`-` and `_` alike in the key).
     pub fn has(&self, word: &str) -> bool {
-        Self::parse(word).options.first().is_some_and(|w| {
-            self.options.iter().any(|o| o.key == w.key && o.value == w.value)
-        })
+        Self::parse(word)
+            .options
+            .first()
+            .is_some_and(|w| self.options.iter().any(|o| o.key == w.key && o.value == w.value))
     }
 }
