@@ -73,9 +73,11 @@ mod tests {
     fn devices(lines: &[&str]) -> Vec<String> {
         let lines: Vec<LogLine> =
             lines.iter().map(|t| LogLine { text: (*t).to_owned(), ..LogLine::default() }).collect();
-        let mut links = Links::default();
-        lines.iter().for_each(|l| links.line(l));
-        links.by_device().0
+        let mut trouble = Links::default();
+        for line in &lines {
+            trouble.line(line);
+        }
+        trouble.by_device().0
     }
 
     #[test]

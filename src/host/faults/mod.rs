@@ -12,6 +12,8 @@ mod requester;
 mod smmu;
 mod xid;
 
+pub(super) use requester::parse_bdf;
+
 use crate::root::Fact;
 use schemars::JsonSchema;
 use serde::Serialize;

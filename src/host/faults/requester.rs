@@ -4,7 +4,7 @@ use super::read::Event;
 use crate::host::pci::PciDevice;
 
 /// `[DDDD:]BB:DD.F` in hexadecimal, normalised to four-digit domain and lower case.
-pub(super) fn parse_bdf(text: &str) -> Option<String> {
+pub(in crate::host) fn parse_bdf(text: &str) -> Option<String> {
     let (address, function) = text.rsplit_once('.')?;
     let mut parts = address.rsplit(':');
     let slot = hex(parts.next()?, 2)?;

@@ -77,15 +77,12 @@ fn unescape(text: &str) -> String {
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("\\x") {
         bytes.extend_from_slice(before.as_bytes());
-        match after.get(..2).and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = after.get(2..).unwrap_or_default();
-            }
-            None => {
-                bytes.extend_from_slice(b"\\x");
-                rest = after;
-            }
+        if let Some(byte) = after.get(..2).and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
+            bytes.push(byte);
+            rest = after.get(2..).unwrap_or_default();
+        } else {
+            bytes.extend_from_slice(b"\\x");
+            rest = after;
         }
     }
     bytes.extend_from_slice(rest.as_bytes());

@@ -199,19 +199,19 @@ mod tests {
         let message = "DMAR: Host address width 46";
         for (prefix, seconds) in [
             ("", None),
-            ("[    3.141592] ", Some(3.141_592)),
-            ("[    3.141592] [   T77] ", Some(3.141_592)),
-            ("<4>[    3.141592] ", Some(3.141_592)),
-            ("kern  :info  : [    3.141592] ", Some(3.141_592)),
+            ("[    3.271592] ", Some(3.271_592)),
+            ("[    3.271592] [   T77] ", Some(3.271_592)),
+            ("<4>[    3.271592] ", Some(3.271_592)),
+            ("kern  :info  : [    3.271592] ", Some(3.271_592)),
             ("[Tue Mar  3 04:05:06 2026] ", None),
             ("Mar 03 04:05:06 box kernel: ", None),
             ("Mar  3 04:05:06.778899 box kernel: ", None),
-            ("Mar  3 04:05:06 box kernel: [    3.141592] ", Some(3.141_592)),
+            ("Mar  3 04:05:06 box kernel: [    3.271592] ", Some(3.271_592)),
             ("2026-03-03T04:05:06+0100 box kernel: ", None),
             ("2026-03-03T04:05:06,123456+01:00 ", None),
             ("Tue 2026-03-03 04:05:06 CET box kernel: ", None),
-            ("[    3.141592] box kernel: ", Some(3.141_592)),
-            ("[    3.141592] kernel: ", Some(3.141_592)),
+            ("[    3.271592] box kernel: ", Some(3.271_592)),
+            ("[    3.271592] kernel: ", Some(3.271_592)),
             ("04:05:06  ", None),
         ] {
             let line = format!("{prefix}{message}");
@@ -226,8 +226,8 @@ mod tests {
         for line in [
             "Mar 03 04:05:06 box sudo[99]: root : COMMAND=/bin/grep DMAR: x",
             "Mar 03 04:05:06 box sudo: root : COMMAND=/bin/grep",
-            "[    3.141592] box sshd[12]: hello",
-            "daemon:info  : [    3.141592] systemd[1]: hello",
+            "[    3.271592] box sshd[12]: hello",
+            "daemon:info  : [    3.271592] systemd[1]: hello",
             "2026-03-03T04:05:06+0100 box systemd[1]: hello",
         ] {
             assert!(strip(line).userland, "{line}");
