@@ -1,4 +1,5 @@
 //! The kernel log of the present boot, from every form it is captured in.
+#![allow(clippy::unwrap_used, unreachable_pub)]
 
 mod common;
 
@@ -122,8 +123,9 @@ fn rows_that_continue_a_message_of_user_space_are_left_out_with_it() {
 
 #[test]
 fn colours_and_carriage_returns_are_dropped() {
-    let log =
-        read(&Tree::new().file("captured/dmesg.txt", "\x1b[32m[    1.000000] \x1b[0m\x1b[33mDMAR\x1b[0m: x\r\n"));
+    let log = read(
+        &Tree::new().file("captured/dmesg.txt", "\x1b[32m[    1.000000] \x1b[0m\x1b[33mDMAR\x1b[0m: x\r\n"),
+    );
     assert_eq!(texts(&log), ["DMAR: x"]);
 }
 
@@ -143,10 +145,10 @@ fn what_cannot_be_read_is_told_apart() {
     let missing = read(&Tree::new().dir("proc"));
     assert_eq!(missing.available.reason().unwrap().why, Why::NotCaptured);
     assert!(missing.complete.is_unknown());
-    let refused = read(&Tree::new().file(
-        "captured/dmesg.txt",
-        "dmesg: read kernel buffer failed: Operation not permitted\n",
-    ));
+    let refused = read(
+        &Tree::new()
+            .file("captured/dmesg.txt", "dmesg: read kernel buffer failed: Operation not permitted\n"),
+    );
     let reason = refused.available.reason().unwrap();
     assert_eq!((reason.why, reason.line), (Why::Permission, Some(1)));
     for empty in ["", "\n\n"] {

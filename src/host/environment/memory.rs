@@ -92,7 +92,7 @@ fn option(mounts: &str, path: &str, memory: &Fact<i64>) -> Fact<i64> {
 /// `65536k`, `50%`
 fn bytes(size: &str, memory: Option<i64>) -> Option<i64> {
     let digits = size.trim_end_matches(|c: char| !c.is_ascii_digit());
-    let number: i64 = digits.parse().ok()?;
+    let number = digits.parse::<i64>().ok().filter(|n| *n >= 0)?;
     match size.get(digits.len()..)? {
         "" => Some(number),
         "k" | "K" => number.checked_mul(1 << 10),

@@ -35,10 +35,12 @@ pub(super) fn read(root: &Root, reading: &mut Reading) -> Processes {
                     }
                 }
             }
-            // A process may end while it is read.
-            Fact::Absent { .. } => {}
             Fact::Unknown(reason) if reason.why == Why::Permission => denied.push(pid.clone()),
-            Fact::Unknown(reason) => reading.notes.push(Evidence::new(path, format!("not read: {reason}"))),
+            // Kernel threads and processes that have ended refuse; they hold no GPU.
+            Fact::Unknown(reason) if has_arguments(root, pid) => {
+                reading.notes.push(Evidence::new(path, format!("not read: {reason}")));
+            }
+            Fact::Absent { .. } | Fact::Unknown(_) => {}
         }
     }
     if !denied.is_empty() {
@@ -51,6 +53,11 @@ pub(super) fn read(root: &Root, reading: &mut Reading) -> Processes {
         }
     }
     out
+}
+
+fn has_arguments(root: &Root, pid: &str) -> bool {
+    let arguments = root.bytes(&format!("proc/{pid}/cmdline"), TEXT_LIMIT);
+    !root.is_live() || arguments.value().is_some_and(|bytes| !bytes.is_empty())
 }
 
 /// Listed variables in a NUL-separated environment.

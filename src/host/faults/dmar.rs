@@ -6,10 +6,10 @@ use std::sync::LazyLock;
 
 static FAULT: LazyLock<Option<Regex>> = LazyLock::new(|| {
     pattern(concat!(
-        r"(?i)DMAR: ?\[(?:DMA (?<kind>\w+)(?: (?:NO_PASID|PASID (?<pasid>(?:0x)?[0-9a-f]+)))?|(?<intr>INTR-REMAP))\] ",
+        r"(?i)DMAR: ?\[(?:DMA (?<kind>[a-z]+)(?: (?:NO_PASID|PASID (?<pasid>(?:0x)?[0-9a-f]+)))?|(?<intr>INTR-REMAP))\] ",
         r"Request device \[(?:(?<segment>[0-9a-f]{4,8}):)?(?:0x)?(?<bus>[0-9a-f]{1,2}):(?:0x)?(?<slot>[0-9a-f]{1,2})\.(?<function>[0-7])\]",
         r"(?: PASID (?<old_pasid>(?:0x)?[0-9a-f]+))? fault (?:addr|index) (?:0x)?(?<address>[0-9a-f]+)",
-        r"\s*(?:DMAR: ?)?\[fault reason (?<reason>(?:0x)?[0-9a-f]+)\](?<text>.*)"
+        r"[ \t]*(?:DMAR: ?)?\[fault reason (?<reason>(?:0x)?[0-9a-f]+)\](?<text>.*)"
     ))
 });
 

@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 static BDF: LazyLock<Option<Regex>> =
-    LazyLock::new(|| pattern(r"(?i)\b(?<bdf>[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])\b"));
+    LazyLock::new(|| pattern(r"(?i)(?-u:\b)(?<bdf>[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])(?-u:\b)"));
 
 /// `[ 8] Rollover`, `[12] Timeout` (replay number and timer), `[ 5] SDES`, and the same in words.
 static TROUBLE: LazyLock<Option<Regex>> =
-    LazyLock::new(|| pattern(r"\[ ?\d+\] (?:Rollover|Timeout|SDES)|Surprise (?:Link )?Down"));
+    LazyLock::new(|| pattern(r"\[ ?[0-9]+\] (?:Rollover|Timeout|SDES)|Surprise (?:Link )?Down"));
 
 /// Status words as firmware reports them.
 static STATUS: LazyLock<Option<Regex>> =

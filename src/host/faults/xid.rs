@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 
 static XID: LazyLock<Option<Regex>> = LazyLock::new(|| {
     pattern(
-        r"(?i)NVRM: Xid \((?:PCI:)?(?<domain>[0-9a-f]{4,8}):(?<bus>[0-9a-f]{2}):(?<slot>[0-9a-f]{2})[^)]*\): (?<code>\d{1,6})\b",
+        r"(?i)NVRM: Xid \((?:PCI:)?(?<domain>[0-9a-f]{4,8}):(?<bus>[0-9a-f]{2}):(?<slot>[0-9a-f]{2})[^)]*\): (?<code>[0-9]{1,6})(?-u:\b)",
     )
 });
 
