@@ -1,7 +1,19 @@
 //! Census of IOMMU faults, AER and Xid lines of this boot, attributed to devices and classed by address.
 
-use super::log::KernelLog;
-use super::pci::PciDevice;
+mod amd_vi;
+mod bars;
+mod census;
+mod classing;
+mod dmar;
+mod link;
+mod notes;
+mod read;
+mod requester;
+mod smmu;
+mod xid;
+
+pub(super) use requester::parse_bdf;
+
 use crate::root::Fact;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -35,12 +47,15 @@ pub struct Faults {
 /// Faults of one requester.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct FaultyDevice {
-    /// Requester as a BDF; the segment is taken as 0000 where the line has none.
+    /// Requester as a BDF; the segment is taken as 0000 where the line has none. Empty when the line names
+    /// no PCI function (SMMU stream, AMD command errors).
     pub bdf: String,
     /// The requester is one of the host's GPUs.
     pub is_gpu: bool,
     /// What it is, in words: `GPU (NVIDIA …)`, `USB controller`, `not in this host's PCI tree`.
     pub what: String,
+    /// The requester was found in the PCI tree and its class is known.
+    pub identified: bool,
     /// `dmar`, `amd-vi`, `smmu`, `interrupt-remapping`.
     pub unit: String,
     /// Lines printed.
@@ -89,12 +104,4 @@ pub struct XidCount {
     pub code: i64,
     /// Lines.
     pub count: i64,
-}
-
-impl Faults {
-    /// Counts and classes what the log of this boot holds. `gpus` are BDFs.
-    pub fn read(log: &KernelLog, pci: &[PciDevice], gpus: &[String]) -> Self {
-        let _ = (log, pci, gpus);
-        Self::default()
-    }
 }
