@@ -101,6 +101,8 @@ pub struct Refusal {
     pub reason: String,
     /// Manual steps, one command or sentence each.
     pub manual: Vec<String>,
+    /// This program does not edit this loader at all (exit 6), rather than this file as it is (exit 3).
+    pub unsupported: bool,
 }
 
 impl Boot {
@@ -115,7 +117,7 @@ impl Boot {
 /// stands, every other byte kept.
 pub fn edit(root: &Root, boot: &Boot, add: &[String], remove: &[String]) -> Result<Edit, Refusal> {
     let _ = (root, boot, add, remove);
-    Err(Refusal { place: String::new(), reason: String::new(), manual: Vec::new() })
+    Err(Refusal { place: String::new(), reason: String::new(), manual: Vec::new(), unsupported: true })
 }
 
 /// The program that rebuilds the initramfs of this distribution, recognised from files in `root`.
@@ -128,5 +130,5 @@ pub fn initramfs(root: &Root) -> Option<Command> {
 /// (`module.parameter`, or `nvidia.NVreg_RegistryDwords=KEY` for one registry key).
 pub fn modprobe_edit(root: &Root, wanted: &[(String, String)], remove: &[String]) -> Result<Edit, Refusal> {
     let _ = (root, wanted, remove);
-    Err(Refusal { place: String::new(), reason: String::new(), manual: Vec::new() })
+    Err(Refusal { place: String::new(), reason: String::new(), manual: Vec::new(), unsupported: true })
 }

@@ -1,6 +1,6 @@
 //! Changes: in short below a finding, in full in a plan.
 
-use crate::plan::{Change, Combined, Consent};
+use crate::plan::{Change, Combined, Consent, Operation, command_line};
 use crate::report::style::{self, wrap};
 use std::fmt::Write;
 
@@ -87,13 +87,15 @@ pub fn full(change: &Change) -> String {
 }
 
 /// What one run would do, all chosen changes together.
-pub fn combined(combined: &Combined, commands: &[String]) -> String {
+pub fn combined(combined: &Combined) -> String {
     let mut out = String::new();
     for edit in &combined.edits {
         let _ = writeln!(out, "{}", edit.diff.trim_end());
     }
-    for command in commands {
-        let _ = writeln!(out, "   then run: {command}");
+    for operation in &combined.operations {
+        if let Operation::Run { argv, .. } = operation {
+            let _ = writeln!(out, "   then run: {}", command_line(argv));
+        }
     }
     if let Some(line) = &combined.effective_cmdline {
         let _ = writeln!(out, "{}", wrap("   Next boot:", 14, line));

@@ -2,7 +2,8 @@
 
 use crate::pairs::{Outcome, Pair, RUNGS, Rung};
 use crate::plan::Audit;
-use comfy_table::{ContentArrangement, Table, presets};
+use comfy_table::presets::NOTHING;
+use comfy_table::{ContentArrangement, Table};
 use std::fmt::Write;
 
 /// Pairs shown; a host with sixteen GPUs has 120.
@@ -14,7 +15,7 @@ pub fn table(audit: &Audit) -> String {
         return String::new();
     }
     let mut table = Table::new();
-    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    table.load_style(NOTHING).set_content_arrangement(ContentArrangement::Disabled);
     let mut header = vec!["Pair".to_owned(), "Route".to_owned()];
     header.extend(RUNGS.iter().map(|r| (*r).to_owned()));
     table.set_header(header);
