@@ -26,6 +26,12 @@ fn a_gpu_is_found_from_its_bus_link_and_its_driver_and_its_group() {
     assert!(home.ends_with("sys/devices/pci0000:00/0000:00:01.0/0000:02:00.0"));
     assert_eq!(home, real("sys/bus/pci/drivers/nvidia/0000:02:00.0"));
     assert!(real("sys/bus/pci/devices/0000:02:00.0/driver").ends_with("bus/pci/drivers/nvidia"));
+    assert!(
+        std::fs::canonicalize(
+            hosts::turin_tuned().path().join("sys/kernel/iommu_groups/9/devices/0000:21:00.0")
+        )
+        .is_ok()
+    );
     let group = real("sys/bus/pci/devices/0000:02:00.0/iommu_group");
     assert_eq!(std::fs::read_to_string(group.join("type")).unwrap(), "DMA-FQ\n");
     assert_eq!(home, std::fs::canonicalize(group.join("devices/0000:02:00.0")).unwrap());

@@ -55,9 +55,8 @@ impl Tree {
     pub fn pop_os(self, release: &str, words: &[&str]) -> Self {
         let stock = ["quiet", "loglevel=0", "systemd.show_status=false", "splash"];
         let options: Vec<&str> = stock.iter().chain(words).copied().collect();
-        let list = |tokens: &[&str]| {
-            tokens.iter().map(|t| format!("      \"{t}\"")).collect::<Vec<_>>().join(",\n")
-        };
+        let list =
+            |tokens: &[&str]| tokens.iter().map(|t| format!("      \"{t}\"")).collect::<Vec<_>>().join(",\n");
         let section = |name: &str, tokens: &[&str], end: &str| {
             format!(
                 "  \"{name}\": {{\n    \"kernel_options\": [\n{}\n    ],\n    \"esp_path\": \"/boot/efi\",\n    \
@@ -66,8 +65,11 @@ impl Tree {
                 list(tokens)
             )
         };
-        let configuration =
-            format!("{{\n{}{}}}\n", section("default", &["quiet", "splash"], ","), section("user", &options, ""));
+        let configuration = format!(
+            "{{\n{}{}}}\n",
+            section("default", &["quiet", "splash"], ","),
+            section("user", &options, "")
+        );
         let entry = format!(
             "title Pop!_OS\nlinux /EFI/Pop_OS-3f1c7a52/vmlinuz.efi\n\
              initrd /EFI/Pop_OS-3f1c7a52/initrd.img\noptions {ROOT} ro {}\n",

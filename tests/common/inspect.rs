@@ -2,6 +2,7 @@
 
 use super::Tree;
 use sha2::{Digest, Sha256};
+use std::fmt::Write as _;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 
@@ -35,6 +36,22 @@ impl Tree {
         let bytes = std::fs::read(self.path().join(path)).unwrap();
         let half = bytes.len() / 2;
         self.file(path, &bytes[..half])
+    }
+
+    /// Removes every file with one of these names.
+    pub fn leaving_out(self, names: &[&str]) -> Self {
+        let mut folders = vec![self.path().to_path_buf()];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let entry = entry.unwrap();
+                if entry.file_type().unwrap().is_dir() {
+                    folders.push(entry.path());
+                } else if names.iter().any(|name| entry.file_name() == *name) {
+                    std::fs::remove_file(entry.path()).unwrap();
+                }
+            }
+        }
+        self
     }
 
     /// Sets permission bits.
@@ -79,11 +96,12 @@ fn walk(root: &Path, dir: &Path, skip: &[&str], meta: bool, lines: &mut Vec<Stri
     entries.sort();
     for path in entries {
         let name = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
-        if skip.contains(&name.as_str()) || name.ends_with(".keep") {
+        if skip.contains(&name.as_str()) || path.file_name().unwrap() == ".keep" {
             continue;
         }
         let stat = std::fs::symlink_metadata(&path).unwrap();
-        let who = if meta { format!(" {:o} {}:{}", stat.mode(), stat.uid(), stat.gid()) } else { String::new() };
+        let who =
+            if meta { format!(" {:o} {}:{}", stat.mode(), stat.uid(), stat.gid()) } else { String::new() };
         if stat.is_symlink() {
             lines.push(format!("{name} -> {}", std::fs::read_link(&path).unwrap().display()));
         } else if stat.is_dir() {
@@ -97,7 +115,10 @@ fn walk(root: &Path, dir: &Path, skip: &[&str], meta: bool, lines: &mut Vec<Stri
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|b| format!("{b:02x}")).collect()
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        write!(text, "{byte:02x}").unwrap();
+        text
+    })
 }
 
 /// Copies `from` to `to`, links as links; empty directories get a `.keep` file.

@@ -13,7 +13,7 @@ pub struct KernelLog {
 impl KernelLog {
     /// The first lines of a boot.
     pub fn new(release: &str, cmdline: &str, board: &str) -> Self {
-        Self { text: String::new(), now: 0.0 }
+        Self { text: String::new(), now: -1.0 }
             .at(0.0, &format!("Linux version {release} (build@builder) #1 SMP PREEMPT_DYNAMIC"))
             .at(0.0, &format!("Command line: {cmdline}"))
             .at(0.0, &format!("DMI: {board}, BIOS 2.10 04/02/2026"))
@@ -52,8 +52,13 @@ impl KernelLog {
 
     /// Firmware hands AER over.
     pub fn native_aer(self) -> Self {
-        self.at(0.655, "acpi PNP0A08:00: _OSC: OS supports [ExtendedConfig ASPM ClockPM Segments MSI EDR HPX-Type3]")
-            .then("acpi PNP0A08:00: _OSC: OS now controls [PCIeHotplug SHPCHotplug PME AER PCIeCapability LTR DPC]")
+        self.at(
+            0.655,
+            "acpi PNP0A08:00: _OSC: OS supports [ExtendedConfig ASPM ClockPM Segments MSI EDR HPX-Type3]",
+        )
+        .then(
+            "acpi PNP0A08:00: _OSC: OS now controls [PCIeHotplug SHPCHotplug PME AER PCIeCapability LTR DPC]",
+        )
     }
 
     /// One line per function that joins a group.
@@ -65,26 +70,33 @@ impl KernelLog {
 
     /// The NVIDIA module loads and binds.
     pub fn nvidia(self, version: &str, gpus: &[&str]) -> Self {
-        let log = gpus.iter().fold(self, |log, bdf| {
-            log.at(5.1, &format!("nvidia {bdf}: enabling device (0000 -> 0003)"))
-        });
+        let log = gpus
+            .iter()
+            .fold(self, |log, bdf| log.at(5.1, &format!("nvidia {bdf}: enabling device (0000 -> 0003)")));
         log.then(&format!(
             "NVRM: loading NVIDIA UNIX Open Kernel Module for x86_64  {version}  Release Build  \
              (buildd@builder)"
         ))
     }
 
-    /// VT-d faults as current kernels print them, each group closed by what the rate limit swallowed.
+    /// VT-d faults as current kernels print them: ten lines in five seconds, then `suppressed` more.
     pub fn dmar_faults(self, requester: &str, first: u64, count: u64, suppressed: u64) -> Self {
         let mut log = self;
         for index in 0..count {
+            if index > 0 && index % 5 == 0 {
+                let later = log.now + 5.0;
+                log = log.wait_until(later);
+                if index == 5 && suppressed > 0 {
+                    log = log.then(&format!("dmar_fault: {suppressed} callbacks suppressed"));
+                }
+            }
             log = log.then("DMAR: DRHD: handling fault status reg 3").then(&format!(
                 "DMAR: [DMA Write NO_PASID] Request device [{requester}] fault addr {:#x} [fault reason 0x71] \
                  SM: Present bit in first-level paging entry is clear",
                 first + index * 0x1000
             ));
         }
-        if suppressed > 0 { log.then(&format!("dmar_fault: {suppressed} callbacks suppressed")) } else { log }
+        log
     }
 
     /// Goes on at `seconds`.

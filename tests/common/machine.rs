@@ -30,8 +30,7 @@ impl Cpus {
     /// Intel Core Ultra 9 285K.
     pub const ARROW_LAKE: Self = Self::intel(198, "Intel(R) Core(TM) Ultra 9 285K", 1, 24, 1);
     /// Two Xeon E5-2640 v4.
-    pub const BROADWELL_EP: Self =
-        Self::intel(79, "Intel(R) Xeon(R) CPU E5-2640 v4 @ 2.40GHz", 2, 10, 2);
+    pub const BROADWELL_EP: Self = Self::intel(79, "Intel(R) Xeon(R) CPU E5-2640 v4 @ 2.40GHz", 2, 10, 2);
     /// Two Xeon E5-2640 v3.
     pub const HASWELL_EP: Self = Self::intel(63, "Intel(R) Xeon(R) CPU E5-2640 v3 @ 2.60GHz", 2, 8, 2);
     /// Two Xeon Gold 6226 (Cascade Lake).
@@ -49,7 +48,17 @@ impl Cpus {
 
     const fn intel(model: u32, name: &'static str, sockets: u32, cores: u32, threads: u32) -> Self {
         let apic_block = (16, 32);
-        Self { vendor: "GenuineIntel", family: 6, model, name, sockets, cores, threads, apic_block, guest: false }
+        Self {
+            vendor: "GenuineIntel",
+            family: 6,
+            model,
+            name,
+            sockets,
+            cores,
+            threads,
+            apic_block,
+            guest: false,
+        }
     }
 
     const fn amd(family: u32, model: u32, name: &'static str, cores: u32, apic_block: (u32, u32)) -> Self {
@@ -153,7 +162,10 @@ impl Tree {
         let kib = gib << 20;
         self.file(
             "proc/meminfo",
-            format!("MemTotal:       {kib:>9} kB\nMemFree:        {:>9} kB\nSwapTotal:              0 kB\n", kib / 2),
+            format!(
+                "MemTotal:       {kib:>9} kB\nMemFree:        {:>9} kB\nSwapTotal:              0 kB\n",
+                kib / 2
+            ),
         )
         .file(
             "proc/mounts",

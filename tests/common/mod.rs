@@ -2,7 +2,8 @@
 //!
 //! Beside it: builders of what the kernel, the drivers and the distributions put into such a tree, whole
 //! hosts made with them ([`hosts`]), and the runner of the built program ([`run`]).
-#![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::panic, clippy::must_use_candidate)]
+#![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::trivially_copy_pass_by_ref)]
 
 pub mod distro;
 pub mod hosts;

@@ -109,7 +109,8 @@ impl Driver {
             writeln!(text, "{name}: {value}").unwrap();
         }
         writeln!(text, "RegistryDwords: \"{}\"", self.registry).unwrap();
-        for name in ["RegistryDwordsPerDevice", "RmMsg", "GpuBlacklist", "TemporaryFilePath", "ExcludedGpus"] {
+        for name in ["RegistryDwordsPerDevice", "RmMsg", "GpuBlacklist", "TemporaryFilePath", "ExcludedGpus"]
+        {
             writeln!(text, "{name}: \"\"").unwrap();
         }
         text

@@ -3,10 +3,61 @@
 use super::Tree;
 use serde_json::Value;
 use std::path::Path;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 /// Longest time that one run may take in a development build.
-const DEADLINE: Duration = Duration::from_secs(120);
+const DEADLINE: Duration = Duration::from_mins(2);
+
+/// The rule ids that the design fixes.
+pub const RULES: [&str; 35] = [
+    "p2pdma/bridge-not-allowed",
+    "p2pdma/kernel-config",
+    "iommu/faults",
+    "iommu/needs-translation",
+    "iommu/translated-peer",
+    "iommu/ineffective-option",
+    "iommu/untrusted-port-translated",
+    "bar/bar1-too-small",
+    "bar/unassigned",
+    "bar/window-limits-resize",
+    "nvidia/forcep2p",
+    "nvidia/params-not-loaded",
+    "nvidia/uvm-hmm",
+    "nvidia/version-mismatch",
+    "nvidia/driver-absent",
+    "gpu/peer-unsupported",
+    "kfd/no-peer-link",
+    "pcie/link-degraded",
+    "pcie/aer-errors",
+    "pcie/aer-not-owned",
+    "pcie/aspm-port-pm",
+    "pcie/acs-redirect",
+    "nvlink/bridge-inactive",
+    "boot/cmdline-drift",
+    "boot/shadowed-setting",
+    "modprobe/unknown-parameter",
+    "modprobe/shadowed-option",
+    "bench/peer-slower-than-staged",
+    "env/peer-disabled",
+    "isolation/in-use",
+    "boot/measured-unlock",
+    "topology/cross-socket",
+    "host/single-gpu",
+    "host/virtual-machine",
+    "host/wsl",
+];
+
+/// The rungs of the verdict ladder in order.
+pub const RUNGS: [&str; 7] = [
+    "topology",
+    "kernel-permission",
+    "driver-grant",
+    "copy-engine-data",
+    "sm-data",
+    "resident-consumer",
+    "throughput",
+];
 
 /// What one run gave.
 #[derive(Debug)]
@@ -62,7 +113,10 @@ pub fn peerfix(args: &[&str]) -> Ran {
     let left = std::fs::read_dir(home.path()).unwrap().count();
     assert_eq!(left, 0, "peerfix {args:?} left files in the working folder");
     Ran {
-        code: output.status.code().unwrap_or_else(|| panic!("peerfix {args:?} was killed: {:?}", output.status)),
+        code: output
+            .status
+            .code()
+            .unwrap_or_else(|| panic!("peerfix {args:?} was killed: {:?}", output.status)),
         stdout: String::from_utf8(output.stdout).unwrap(),
         stderr: String::from_utf8(output.stderr).unwrap(),
     }
@@ -105,6 +159,12 @@ pub fn audit_at(path: &Path) -> Audit {
     let ran = peerfix(&["audit", "--host", path.to_str().unwrap(), "--format", "json"]);
     assert!([0, 1].contains(&ran.code), "audit exits {}: {}", ran.code, ran.stderr);
     Audit { code: ran.code, json: ran.json() }
+}
+
+/// Audits of every host, made once in a test program.
+pub fn audits() -> &'static [(&'static str, Audit)] {
+    static AUDITS: OnceLock<Vec<(&'static str, Audit)>> = OnceLock::new();
+    AUDITS.get_or_init(|| super::hosts::ALL.iter().map(|(name, make)| (*name, audit(&make()))).collect())
 }
 
 /// Texts of a JSON list.
@@ -263,6 +323,19 @@ impl<'a> Finding<'a> {
     pub fn says(self, words: &str) -> Self {
         let text = self.json.to_string().to_lowercase();
         assert!(text.contains(&words.to_lowercase()), "does not say {words:?}: {:#?}", self.json);
+        self
+    }
+
+    /// Checks that a number is told, with or without separators between its digits.
+    #[track_caller]
+    pub fn counts(self, number: u64) -> Self {
+        let text: String = self
+            .json
+            .to_string()
+            .chars()
+            .filter(|c| !matches!(c, ',' | '_' | '\'' | '\u{a0}' | '\u{202f}' | ' '))
+            .collect();
+        assert!(text.contains(&number.to_string()), "does not count {number}: {:#?}", self.json);
         self
     }
 

@@ -10,12 +10,18 @@ use crate::common::nvidia_smi::SmiGpu;
 use crate::common::pci::{Function, GIB, Iommu, Link, Pci, Port};
 
 const RELEASE: &str = "6.17.0-22-generic";
-const NAME: &str = "NVIDIA H200 NVL";
+const NAME: &str = "NVIDIA RTX PRO 6000 Blackwell Server Edition";
 const WORDS: &str = "iommu=pt pcie_aspm.policy=performance pcie_port_pm=off";
 /// GPU functions in order.
 pub const LARGE_GPUS: [&str; 8] = [
-    "0000:03:00.0", "0000:04:00.0", "0000:43:00.0", "0000:44:00.0", "0000:83:00.0", "0000:84:00.0",
-    "0000:c3:00.0", "0000:c4:00.0",
+    "0000:03:00.0",
+    "0000:04:00.0",
+    "0000:43:00.0",
+    "0000:44:00.0",
+    "0000:83:00.0",
+    "0000:84:00.0",
+    "0000:c3:00.0",
+    "0000:c4:00.0",
 ];
 /// Functions in the tree.
 pub const LARGE_FUNCTIONS: usize = 300;
@@ -27,8 +33,14 @@ fn quadrant(number: u32) -> Vec<Function> {
     let wide = Link::new((5, 16), (5, 16));
     let gpu = |index: u32| {
         let memory = 0x1000_0000_0000 + u64::from(number * 2 + index) * 0x80_0000_0000;
-        nvidia_card(&bdf(bus + 3 + index, 0, 0), 0x233b, 0x9000_0000 + u64::from(index) * 0x800_0000, (memory, 256 * GIB), wide)
-            .resizable(1, sizes_up_to(18))
+        nvidia_card(
+            &bdf(bus + 3 + index, 0, 0),
+            0x2bb5,
+            0x9000_0000 + u64::from(index) * 0x800_0000,
+            (memory, 128 * GIB),
+            wide,
+        )
+        .resizable(1, sizes_up_to(17))
     };
     let port = |slot| Function::bridge(&bdf(bus + 2, slot, 0), Port::Downstream, 0x1000, 0xc030, wide).acs(0);
     let switch = Function::bridge(&bdf(bus + 1, 0, 0), Port::Upstream, 0x1000, 0xc030, wide)
@@ -81,8 +93,8 @@ pub fn large() -> Tree {
     let gpus = LARGE_GPUS.map(|bdf| SmiGpu {
         bdf,
         name: NAME,
-        vram_mib: 143_771,
-        bar1_mib: 262_144,
+        vram_mib: 97_887,
+        bar1_mib: 131_072,
         generation: (5, 5),
         width: (16, 16),
         display: false,
@@ -90,6 +102,6 @@ pub fn large() -> Tree {
     Driver::new("580.95.05")
         .without_hmm()
         .write(pci.write(tree), &LARGE_GPUS.map(|bdf| Card { bdf, model: NAME, dma_bits: 52 }))
-        .smi_matrices(8, "NODE", "OK")
+        .smi_matrices(8, "PXB", "OK")
         .smi_query("580.95.05", Some("None"), &gpus)
 }

@@ -12,15 +12,18 @@ pub use large::*;
 pub use rtx4090::*;
 pub use traps::*;
 pub use turin::*;
-pub use x570::*;
 pub use x99::*;
+pub use x570::*;
 pub use z890::*;
 
 use super::Tree;
 use super::pci::{Function, Link};
 
+/// A name and what builds the host.
+pub type Host = (&'static str, fn() -> Tree);
+
 /// Every host by name, for tests that hold for all of them.
-pub const ALL: &[(&str, fn() -> Tree)] = &[
+pub const ALL: &[Host] = &[
     ("z890", z890),
     ("z890_clean", z890_clean),
     ("z890_pt_without_passthrough_support", z890_pt_without_passthrough_support),
@@ -40,8 +43,8 @@ pub const ALL: &[(&str, fn() -> Tree)] = &[
     ("turin_tuned", turin_tuned),
     ("turin_one_small_bar", turin_one_small_bar),
     ("turin_noop_tokens", turin_noop_tokens),
-    ("x570_2080ti_active", || x570_2080ti(true)),
-    ("x570_2080ti_inactive", || x570_2080ti(false)),
+    ("x570_active", x570_active),
+    ("x570_inactive", x570_inactive),
     ("two_4090_stock", two_4090_stock),
     ("two_4090_patched", two_4090_patched),
     ("two_4090_nouveau", two_4090_nouveau),

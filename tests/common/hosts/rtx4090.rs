@@ -52,8 +52,11 @@ fn board(driver: &str) -> Tree {
             0,
             vec![
                 Function::host_bridge("0000:40:00.0", 0x1022, 0x14a4),
-                Function::root_port("0000:40:01.1", 0x1022, 0x14ab, port)
-                    .below(gpu(GPUS[1], 0xc000_0000, 0x7_4000_0000_u64 << 8)),
+                Function::root_port("0000:40:01.1", 0x1022, 0x14ab, port).below(gpu(
+                    GPUS[1],
+                    0xc000_0000,
+                    0x7_4000_0000_u64 << 8,
+                )),
             ],
         )
         .write(tree)

@@ -20,7 +20,14 @@ fn ubuntu(release: &str, words: &str, cpus: Cpus, gib: u64) -> Tree {
         .ubuntu(release, words)
 }
 
-fn smi(bdf: &'static str, name: &'static str, vram_mib: u64, bar1_mib: u64, most: (u8, u8), lanes: u8) -> SmiGpu {
+fn smi(
+    bdf: &'static str,
+    name: &'static str,
+    vram_mib: u64,
+    bar1_mib: u64,
+    most: (u8, u8),
+    lanes: u8,
+) -> SmiGpu {
     SmiGpu { bdf, name, vram_mib, bar1_mib, generation: (most.0, 1), width: (most.1, lanes), display: false }
 }
 
@@ -86,8 +93,7 @@ pub fn single_gpu() -> Tree {
         .policy("Translated")
         .native_aer()
         .nvidia("550.163.01", &["0000:01:00.0"]);
-    let tree =
-        ubuntu(release, "quiet", Cpus::HASWELL, 16).board("Supermicro", "X10SAE", "X10SAE").log(&log);
+    let tree = ubuntu(release, "quiet", Cpus::HASWELL, 16).board("Supermicro", "X10SAE", "X10SAE").log(&log);
     let name = "Quadro K2200";
     Driver::new("550.163.01")
         .closed()
@@ -99,16 +105,17 @@ pub fn single_gpu() -> Tree {
 pub fn guest_passthrough() -> Tree {
     let release = "6.8.0-88-generic";
     let link = Link::new((1, 16), (4, 16));
-    let gpu = |bdf, registers, memory| {
-        nvidia_card(bdf, 0x2204, registers, (memory, 256 * MIB), link).dma_mask(47)
-    };
+    let gpu =
+        |bdf, registers, memory| nvidia_card(bdf, 0x26b9, registers, (memory, 256 * MIB), link).dma_mask(47);
     let pci = Pci::new()
         .bus(
             "0000:00",
             -1,
             vec![
                 Function::host_bridge("0000:00:00.0", 0x8086, 0x29c0),
-                Function::new("0000:00:01.0", 0x1b36, 0x0100, 0x03_0000).bar32(0, 0xf000_0000, 64 * MIB).boot_vga(),
+                Function::new("0000:00:01.0", 0x1b36, 0x0100, 0x03_0000)
+                    .bar32(0, 0xf000_0000, 64 * MIB)
+                    .boot_vga(),
                 Function::new("0000:00:03.0", 0x1af4, 0x1000, 0x02_0000).driver("virtio-pci"),
                 gpu("0000:00:05.0", 0xe000_0000, 0x38_0000_0000),
                 gpu("0000:00:06.0", 0xd800_0000, 0x38_2000_0000),
@@ -126,13 +133,12 @@ pub fn guest_passthrough() -> Tree {
         .file("sys/hypervisor/type", "kvm\n")
         .file("etc/modprobe.d/uvm.conf", HMM_OFF)
         .log(&log);
-    let name = "NVIDIA GeForce RTX 3090";
+    let name = "NVIDIA L40S";
     let gpus = ["0000:00:05.0", "0000:00:06.0"];
     Driver::new("570.172.08")
         .without_hmm()
         .write(pci.write(tree), &gpus.map(|bdf| Card { bdf, model: name, dma_bits: 47 }))
-        .smi_matrices(2, "PHB", "CNS")
-        .smi_query("570.172.08", Some("None"), &gpus.map(|bdf| smi(bdf, name, 24_576, 256, (4, 16), 16)))
+        .smi_query("570.172.08", Some("None"), &gpus.map(|bdf| smi(bdf, name, 46_068, 256, (4, 16), 16)))
 }
 
 /// WSL 2: the GPUs are behind `/dev/dxg`; the PCI tree holds Hyper-V's own devices.
@@ -140,7 +146,11 @@ pub fn wsl() -> Tree {
     let release = "6.6.87.2-microsoft-standard-WSL2";
     let cmdline = "initrd=\\initrd.img WSL_ROOT_INIT=1 panic=-1 nr_cpus=16 hv_utils.timesync_implicit=1";
     let pci = Pci::new()
-        .bus("8f2c:00", -1, vec![Function::new("8f2c:00:00.0", 0x1af4, 0x1049, 0x00_0200).driver("virtio-pci")])
+        .bus(
+            "8f2c:00",
+            -1,
+            vec![Function::new("8f2c:00:00.0", 0x1af4, 0x1049, 0x00_0200).driver("virtio-pci")],
+        )
         .bus("b51a:00", -1, vec![Function::new("b51a:00:00.0", 0x1414, 0x008e, 0x03_0200).driver("dxgkrnl")])
         .without_aer();
     let tree = Tree::new()
@@ -151,7 +161,10 @@ pub fn wsl() -> Tree {
         .file("etc/os-release", "NAME=\"Ubuntu\"\nID=ubuntu\nID_LIKE=debian\nVERSION_ID=\"24.04\"\n")
         .file("etc/wsl.conf", "[boot]\nsystemd=true\n")
         .dir("usr/lib/wsl/lib")
-        .log(&KernelLog::new(release, cmdline, "Microsoft Virtual Machine").then("Hypervisor detected: Microsoft Hyper-V"));
+        .log(
+            &KernelLog::new(release, cmdline, "Microsoft Virtual Machine")
+                .then("Hypervisor detected: Microsoft Hyper-V"),
+        );
     pci.write(tree)
 }
 
@@ -162,7 +175,9 @@ pub fn display_only_card() -> Tree {
     let link = Link::new((1, 16), (4, 16));
     let port = Link::new((1, 16), (5, 16));
     let gpu = |bdf, registers, memory| {
-        nvidia_card(bdf, 0x26b1, registers, (memory, 64 * GIB), link).dma_mask(47).resizable(1, sizes_up_to(16))
+        nvidia_card(bdf, 0x26b1, registers, (memory, 64 * GIB), link)
+            .dma_mask(47)
+            .resizable(1, sizes_up_to(16))
     };
     let display = Link::new((1, 4), (3, 4));
     let pci = Pci::new()
@@ -172,10 +187,16 @@ pub fn display_only_card() -> Tree {
             vec![
                 Function::host_bridge("0000:00:00.0", 0x1022, 0x14a4),
                 Function::new("0000:00:00.2", 0x1022, 0x149e, 0x08_0600),
-                Function::root_port("0000:00:01.1", 0x1022, 0x14ab, port)
-                    .below(gpu("0000:01:00.0", 0xd000_0000, 0x700_0000_0000)),
-                Function::root_port("0000:00:01.2", 0x1022, 0x14ab, port)
-                    .below(gpu("0000:02:00.0", 0xc800_0000, 0x720_0000_0000)),
+                Function::root_port("0000:00:01.1", 0x1022, 0x14ab, port).below(gpu(
+                    "0000:01:00.0",
+                    0xd000_0000,
+                    0x700_0000_0000,
+                )),
+                Function::root_port("0000:00:01.2", 0x1022, 0x14ab, port).below(gpu(
+                    "0000:02:00.0",
+                    0xc800_0000,
+                    0x720_0000_0000,
+                )),
                 Function::root_port("0000:00:03.1", 0x1022, 0x14ab, Link::new((1, 4), (5, 4))).below(
                     nvidia_card("0000:03:00.0", 0x1d01, 0xc000_0000, (0x740_0000_0000, 256 * MIB), display)
                         .dma_mask(47)
@@ -194,7 +215,7 @@ pub fn display_only_card() -> Tree {
         .file("etc/modprobe.d/uvm.conf", HMM_OFF)
         .log(&log);
     let (ada, small) = ("NVIDIA RTX 6000 Ada Generation", "NVIDIA GeForce GT 1030");
-    let matrix = crate::common::nvidia_smi::topology(3, |a, b| if a.max(b) == 2 { "PHB" } else { "PHB" }.to_owned());
+    let matrix = crate::common::nvidia_smi::topology(3, |_, _| "PHB".to_owned());
     Driver::new("580.95.05")
         .closed()
         .without_hmm()
@@ -227,7 +248,7 @@ fn display_peers() -> String {
         .to_owned()
 }
 
-/// Two-socket Xeon, four Quadro RTX 5000 below two switches. The kernel prints "Translated" and its DMAR
+/// Two-socket Xeon, four Tesla T4 below two switches. The kernel prints "Translated" and its DMAR
 /// tables, and no IOMMU driver is active: no group exists.
 pub fn translated_policy_without_groups() -> Tree {
     let release = "5.4.0-216-generic";
@@ -235,13 +256,16 @@ pub fn translated_policy_without_groups() -> Tree {
     let link = Link::new((1, 16), (3, 16));
     let wide = Link::new((3, 16), (3, 16));
     let gpu = |bdf: &str, registers, memory| {
-        nvidia_card(bdf, 0x1eb0, registers, (memory, 256 * MIB), link).dma_mask(47).subsystem(0x10de, 0x129f)
+        nvidia_card(bdf, 0x1eb8, registers, (memory, 256 * MIB), link).dma_mask(47).subsystem(0x10de, 0x12a2)
     };
     let switch = |root: &str, device, bus: u32, registers: u64, memory: u64| {
         let bdf = |bus: u32, slot: u32| format!("0000:{bus:02x}:{slot:02x}.0");
         let port = |slot, below, index: u64| {
-            Function::bridge(&bdf(bus + 1, slot), Port::Downstream, 0x10b5, 0x9797, link)
-                .below(gpu(&bdf(below, 0), registers + index * 0x800_0000, memory + index * 0x2000_0000))
+            Function::bridge(&bdf(bus + 1, slot), Port::Downstream, 0x10b5, 0x9797, link).below(gpu(
+                &bdf(below, 0),
+                registers + index * 0x800_0000,
+                memory + index * 0x2000_0000,
+            ))
         };
         Function::root_port(root, 0x8086, device, wide).below(
             Function::bridge(&bdf(bus, 0), Port::Upstream, 0x10b5, 0x9797, wide)
@@ -264,12 +288,13 @@ pub fn translated_policy_without_groups() -> Tree {
         .kernel_config(release, &[("CONFIG_INTEL_IOMMU_DEFAULT_ON", "n"), ("CONFIG_PCI_P2PDMA", "n")])
         .file("etc/modprobe.d/uvm.conf", HMM_OFF)
         .log(&log);
-    let name = "Quadro RTX 5000";
-    let matrix = crate::common::nvidia_smi::topology(4, |a, b| if a / 2 == b / 2 { "PIX" } else { "SYS" }.to_owned());
+    let name = "Tesla T4";
+    let matrix =
+        crate::common::nvidia_smi::topology(4, |a, b| if a / 2 == b / 2 { "PIX" } else { "SYS" }.to_owned());
     Driver::new("470.256.02")
         .closed()
         .without_hmm()
         .write(pci.write(tree), &gpus.map(|bdf| Card { bdf, model: name, dma_bits: 47 }))
         .file("captured/nvidia-smi-topo-m.txt", matrix)
-        .smi_query("470.256.02", None, &gpus.map(|bdf| smi(bdf, name, 16_125, 256, (3, 16), 16)))
+        .smi_query("470.256.02", None, &gpus.map(|bdf| smi(bdf, name, 15_360, 256, (3, 16), 16)))
 }

@@ -16,8 +16,14 @@ const NAME: &str = "NVIDIA RTX PRO 6000 Blackwell Server Edition";
 const KEYS: &str = "ForceP2P=0x11;RMForceP2PType=1;RMPcieP2PType=2";
 /// GPU functions in order.
 pub const TURIN_GPUS: [&str; 8] = [
-    "0000:01:00.0", "0000:21:00.0", "0000:41:00.0", "0000:61:00.0", "0000:81:00.0", "0000:a1:00.0",
-    "0000:c1:00.0", "0000:e1:00.0",
+    "0000:01:00.0",
+    "0000:21:00.0",
+    "0000:41:00.0",
+    "0000:61:00.0",
+    "0000:81:00.0",
+    "0000:a1:00.0",
+    "0000:c1:00.0",
+    "0000:e1:00.0",
 ];
 /// The GPU whose BAR1 is small in [`turin_one_small_bar`].
 pub const SMALL: usize = 4;
@@ -58,10 +64,16 @@ impl Turin {
             let number = index * 0x20;
             let bus = format!("0000:{number:02x}");
             let base = 0x1000_0000_0000 + index as u64 * 0x40_0000_0000;
-            let gpu = nvidia_card(bdf, 0x2bb5, 0x9000_0000 + index as u64 * 0x800_0000, (base, self.bar1(index)), link)
-                .power(control, "active")
-                .l1_aspm(aspm)
-                .resizable(1, sizes_up_to(17));
+            let gpu = nvidia_card(
+                bdf,
+                0x2bb5,
+                0x9000_0000 + index as u64 * 0x800_0000,
+                (base, self.bar1(index)),
+                link,
+            )
+            .power(control, "active")
+            .l1_aspm(aspm)
+            .resizable(1, sizes_up_to(17));
             let mut functions = vec![
                 Function::host_bridge(&format!("{bus}:00.0"), 0x1022, 0x153a),
                 Function::new(&format!("{bus}:00.2"), 0x1022, 0x153b, 0x08_0600),
@@ -137,7 +149,11 @@ impl Turin {
 pub(super) fn nvme(port: &str, bdf: &str) -> Function {
     let link = Link::new((4, 4), (4, 4));
     Function::root_port(port, 0x1022, 0x153e, link).below(
-        Function::endpoint(bdf, 0x1e0f, 0x0025, 0x01_0802, link).driver("nvme").bar32(0, 0xb800_0000, 16 << 10),
+        Function::endpoint(bdf, 0x1e0f, 0x0025, 0x01_0802, link).driver("nvme").bar32(
+            0,
+            0xb800_0000,
+            16 << 10,
+        ),
     )
 }
 

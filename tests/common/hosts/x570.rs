@@ -22,12 +22,15 @@ pub fn x570_2080ti(active: bool) -> Tree {
     let card = Link::new((1, 8), (3, 16));
     let gpu = |bdf: &str, registers, memory| {
         let audio = bdf.replace(".0", ".1");
-        let function = nvidia_card(bdf, 0x1e07, registers, (memory, 256 * MIB), card).subsystem(0x1043, 0x866a);
+        let function =
+            nvidia_card(bdf, 0x1e07, registers, (memory, 256 * MIB), card).subsystem(0x1043, 0x866a);
         (
             function.dma_mask(47),
-            Function::endpoint(&audio, 0x10de, 0x10f7, 0x04_0300, card)
-                .driver("snd_hda_intel")
-                .bar32(0, registers + 64 * MIB, 16 << 10),
+            Function::endpoint(&audio, 0x10de, 0x10f7, 0x04_0300, card).driver("snd_hda_intel").bar32(
+                0,
+                registers + 64 * MIB,
+                16 << 10,
+            ),
         )
     };
     let (first, first_audio) = gpu("0000:0b:00.0", 0xf000_0000, 0x7f_c000_0000);
@@ -71,4 +74,14 @@ pub fn x570_2080ti(active: bool) -> Tree {
         .smi_matrices(2, level, status)
         .smi_query(DRIVER, Some("None"), &gpus)
         .file("captured/nvidia-smi-nvlink-s.txt", nvlink(NAME, 2, 2, speed))
+}
+
+/// The host with its bridge active.
+pub fn x570_active() -> Tree {
+    x570_2080ti(true)
+}
+
+/// The host with its bridge inactive.
+pub fn x570_inactive() -> Tree {
+    x570_2080ti(false)
 }

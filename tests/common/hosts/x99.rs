@@ -96,7 +96,8 @@ impl X99 {
         let (dmi, second) = self.bridges;
         let slots = Self::slots();
         let mut socket0 = vec![
-            Function::host_bridge("0000:00:00.0", 0x8086, dmi).with_port(Port::Root, Link::new((2, 4), (2, 4))),
+            Function::host_bridge("0000:00:00.0", 0x8086, dmi)
+                .with_port(Port::Root, Link::new((2, 4), (2, 4))),
         ];
         socket0.extend([self.slot(0, &slots[0]), self.slot(1, &slots[1])]);
         let mut socket1 = Vec::new();
@@ -162,7 +163,8 @@ pub fn x99() -> Tree {
 
 /// The same with Haswell-EP: the list lets pairs of one socket pass.
 pub fn x99_haswell() -> Tree {
-    X99 { cpus: Cpus::HASWELL_EP, bridges: (0x2f00, Some(0x2f01)), refused: |a, b| a != b, ..X99::stock() }.build()
+    X99 { cpus: Cpus::HASWELL_EP, bridges: (0x2f00, Some(0x2f01)), refused: |a, b| a != b, ..X99::stock() }
+        .build()
 }
 
 /// Firmware placed the apertures below 2^44.
@@ -172,11 +174,5 @@ pub fn x99_low_aperture() -> Tree {
 
 /// Translating domains: only the list is left.
 pub fn x99_translated() -> Tree {
-    X99 {
-        words: &["intel_iommu=on"],
-        domain: "DMA-FQ",
-        policy: "Translated",
-        ..X99::stock()
-    }
-    .build()
+    X99 { words: &["intel_iommu=on"], domain: "DMA-FQ", policy: "Translated", ..X99::stock() }.build()
 }

@@ -67,12 +67,20 @@ impl Z890 {
         };
         let mut functions = vec![
             Function::host_bridge("0000:00:00.0", 0x8086, 0x7d1b),
-            Function::root_port("0000:00:01.0", 0x8086, 0x7ecc, port)
-                .acs(0x1d)
-                .below(gpu("0000:02:00.0", 0x8000_0000, BAR1[0], 0x2238, 17)),
-            Function::root_port("0000:00:01.2", 0x8086, 0x7ecd, port)
-                .acs(0x1d)
-                .below(gpu("0000:03:00.0", 0x7800_0000, BAR1[1], 0x204d, 16)),
+            Function::root_port("0000:00:01.0", 0x8086, 0x7ecc, port).acs(0x1d).below(gpu(
+                "0000:02:00.0",
+                0x8000_0000,
+                BAR1[0],
+                0x2238,
+                17,
+            )),
+            Function::root_port("0000:00:01.2", 0x8086, 0x7ecd, port).acs(0x1d).below(gpu(
+                "0000:03:00.0",
+                0x7800_0000,
+                BAR1[1],
+                0x204d,
+                16,
+            )),
             Function::new("0000:00:02.0", 0x8086, 0x7d67, 0x03_0000)
                 .driver("i915")
                 .dma_mask(46)
@@ -84,8 +92,14 @@ impl Z890 {
                     .driver("nvme")
                     .bar32(0, 0x8490_0000, 16 << 10),
             ),
-            Function::new("0000:00:14.0", 0x8086, 0x7f6e, 0x0c_0330).driver("xhci_hcd").bar32(0, 0x84a0_0000, 64 << 10),
-            Function::root_port("0000:00:1c.0", 0x8086, 0x7f38, Link::new((2, 1), (4, 1))).acs(0x1d).below(nic),
+            Function::new("0000:00:14.0", 0x8086, 0x7f6e, 0x0c_0330).driver("xhci_hcd").bar32(
+                0,
+                0x84a0_0000,
+                64 << 10,
+            ),
+            Function::root_port("0000:00:1c.0", 0x8086, 0x7f38, Link::new((2, 1), (4, 1)))
+                .acs(0x1d)
+                .below(nic),
             Function::new("0000:00:1f.0", 0x8086, 0x7f04, 0x06_0100),
         ];
         if self.firewire {
@@ -109,7 +123,12 @@ impl Z890 {
         }
         log = log.intel_tables().policy(self.policy).native_aer();
         if self.iommu.is_some() {
-            log = log.groups(&[("0000:00:01.0", 1), ("0000:02:00.0", 2), ("0000:00:01.2", 3), ("0000:03:00.0", 4)]);
+            log = log.groups(&[
+                ("0000:00:01.0", 1),
+                ("0000:02:00.0", 2),
+                ("0000:00:01.2", 3),
+                ("0000:03:00.0", 4),
+            ]);
         }
         log = log.nvidia("595.71.05", &["0000:02:00.0", "0000:03:00.0"]).wait_until(1840.5);
         for (requester, first, count, suppressed) in &self.faults {
@@ -200,7 +219,10 @@ pub fn z890_thunderbolt() -> Tree {
 
 /// The tree without its PCI part, so that another one can be written.
 fn rebuilt(tree: Tree) -> Tree {
-    tree.without("sys/devices").without("sys/bus").without("sys/kernel/iommu_groups").without("sys/class/iommu")
+    tree.without("sys/devices")
+        .without("sys/bus")
+        .without("sys/kernel/iommu_groups")
+        .without("sys/class/iommu")
 }
 
 /// `iommu=pt` is running, the GPUs are in translating domains all the same.

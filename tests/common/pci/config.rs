@@ -44,7 +44,7 @@ pub(super) fn bytes(function: &Function, root: bool, aer: bool) -> Vec<u8> {
 fn bars(space: &mut [u8], function: &Function, count: usize) {
     for (index, region) in function.regions[..count].iter().enumerate() {
         let Some(region) = region.filter(|r| r.flags & super::Region::UNSET == 0) else { continue };
-        let low = u32::try_from(region.start & 0xffff_fff0).unwrap() | u32::from(region.flags as u8 & 0x0f);
+        let low = u32::try_from(region.start & 0xffff_fff0 | region.flags & 0x0f).unwrap();
         put32(space, 0x10 + 4 * index, low);
         if region.flags & 0x10_0000 != 0 {
             put32(space, 0x14 + 4 * index, u32::try_from(region.start >> 32).unwrap());

@@ -292,7 +292,9 @@ impl Function {
         let mut all = Vec::new();
         for child in &self.children {
             let own = child.regions[..6].iter().flatten().filter(|r| {
-                r.flags & 0x200 != 0 && r.flags & Region::UNSET == 0 && (r.flags & 0x2000 != 0) == prefetchable
+                r.flags & 0x200 != 0
+                    && r.flags & Region::UNSET == 0
+                    && (r.flags & 0x2000 != 0) == prefetchable
             });
             all.extend(own.copied());
             match child.window.filter(|_| prefetchable) {

@@ -37,7 +37,10 @@ pub(super) fn write(tree: Tree, iommu: Option<Iommu>, placed: &[Placed]) -> Tree
                 .file(&format!("{home}/reserved_regions"), "0x00000000fee00000 0x00000000feefffff msi\n");
         }
         tree = tree
-            .link(&format!("{home}/devices/{}", function.bdf), &format!("../../../../{}", &function.path[4..]))
+            .link(
+                &format!("{home}/devices/{}", function.bdf),
+                &format!("../../../../{}", &function.path[4..]),
+            )
             .link(
                 &format!("{}/iommu_group", function.path),
                 &format!("{}kernel/iommu_groups/{group}", up(&function.path)),

@@ -20,7 +20,13 @@ pub(super) fn up(path: &str) -> String {
 }
 
 /// Writes `function` below `base` and everything below it.
-pub(super) fn write(tree: Tree, pci: &Pci, function: &Function, base: &str, placed: &mut Vec<Placed>) -> Tree {
+pub(super) fn write(
+    tree: Tree,
+    pci: &Pci,
+    function: &Function,
+    base: &str,
+    placed: &mut Vec<Placed>,
+) -> Tree {
     let path = format!("{base}/{}", function.bdf);
     let file = |name: &str| format!("{path}/{name}");
     let express = function.port != Port::Conventional;
@@ -152,8 +158,21 @@ fn aer_files(tree: Tree, path: &str, function: &Function) -> Tree {
 
 fn uncorrectable(kind: &str, surprise_down: u64) -> String {
     let zero = [
-        "TLP", "FCP", "CmpltTO", "CmpltAbrt", "UnxCmplt", "RxOF", "MalfTLP", "ECRC", "UnsupReq", "ACSViol",
-        "UncorrIntErr", "BlockedTLP", "AtomicOpBlocked", "TLPBlockedErr", "PoisonTLPBlocked",
+        "TLP",
+        "FCP",
+        "CmpltTO",
+        "CmpltAbrt",
+        "UnxCmplt",
+        "RxOF",
+        "MalfTLP",
+        "ECRC",
+        "UnsupReq",
+        "ACSViol",
+        "UncorrIntErr",
+        "BlockedTLP",
+        "AtomicOpBlocked",
+        "TLPBlockedErr",
+        "PoisonTLPBlocked",
     ];
     let mut text = format!("Undefined 0\nDLP 0\nSDES {surprise_down}\n");
     for name in zero {
