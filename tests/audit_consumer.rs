@@ -2,14 +2,14 @@
 
 mod common;
 
+use common::contract::audit;
 use common::hosts;
-use common::run::audit;
 
 #[test]
 fn the_refusal_comes_first_and_no_boot_option_is_offered() {
     let audit = audit(&hosts::two_4090_stock());
     let wrong = audit.wrong();
-    assert_eq!(wrong.first().map(common::run::Finding::rule), Some("gpu/peer-unsupported"));
+    assert_eq!(wrong.first().map(common::contract::Finding::rule), Some("gpu/peer-unsupported"));
     let finding = audit.finding("gpu/peer-unsupported").fires();
     finding
         .names("0000:01:00.0")

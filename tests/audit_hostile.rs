@@ -5,7 +5,7 @@
 
 mod common;
 
-use common::run::{Audit, RULES, audit};
+use common::contract::{Audit, RULES, audit};
 use common::{Tree, hosts};
 use std::os::unix::fs::PermissionsExt;
 

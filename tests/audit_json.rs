@@ -4,8 +4,9 @@
 
 mod common;
 
+use common::contract::{RULES, RUNGS, audit, audits, strings};
 use common::hosts;
-use common::run::{RULES, RUNGS, audit, audits, on_host, peerfix, strings};
+use common::run::{on_host, peerfix};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -35,7 +36,7 @@ fn every_document_says_what_it_is() {
 #[test]
 fn every_fixed_rule_appears_on_every_host() {
     for (name, audit) in audits() {
-        let seen: BTreeSet<&str> = audit.findings().iter().map(common::run::Finding::rule).collect();
+        let seen: BTreeSet<&str> = audit.findings().iter().map(common::contract::Finding::rule).collect();
         let missing: Vec<&&str> = RULES.iter().filter(|rule| !seen.contains(**rule)).collect();
         assert!(missing.is_empty(), "{name}: {missing:?} not in the findings");
     }
@@ -207,9 +208,9 @@ fn two_runs_say_the_same() {
 #[test]
 fn the_shipped_hosts_give_the_verdicts_of_their_builders() {
     let home = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts");
-    let z890 = common::run::audit_at(&home.join("z890-translated"));
+    let z890 = common::contract::audit_at(&home.join("z890-translated"));
     z890.finding("iommu/faults").is("fail").names_first("0000:02:00.0");
-    let x99 = common::run::audit_at(&home.join("x99-r9700"));
+    let x99 = common::contract::audit_at(&home.join("x99-r9700"));
     x99.finding("p2pdma/bridge-not-allowed").is("fail");
     x99.finding("iommu/needs-translation").is("fail");
 }

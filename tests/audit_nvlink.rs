@@ -2,8 +2,8 @@
 
 mod common;
 
+use common::contract::audit;
 use common::hosts;
-use common::run::audit;
 
 #[test]
 fn an_active_bridge_is_clean() {

@@ -2,8 +2,8 @@
 
 mod common;
 
+use common::contract::{audit, audits};
 use common::hosts;
-use common::run::{audit, audits};
 
 #[test]
 fn a_laptop_with_two_kinds_of_graphics_is_left_alone() {
@@ -105,7 +105,7 @@ fn no_option_is_pulled_in_two_directions() {
                 assert!(!removed, "{name}: {word} is added by one change and removed by another");
             }
         }
-        let adds: Vec<String> = free.iter().flat_map(common::run::Change::adds).collect();
+        let adds: Vec<String> = free.iter().flat_map(common::contract::Change::adds).collect();
         let both = ["iommu=pt", "intel_iommu=on"].iter().all(|w| adds.iter().any(|a| a == w));
         assert!(!both, "{name}: translation is wanted and not wanted");
     }

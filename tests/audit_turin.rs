@@ -2,8 +2,8 @@
 
 mod common;
 
+use common::contract::{Audit, Change, audit};
 use common::hosts::{self, SMALL, TURIN_GPUS};
-use common::run::{Audit, Change, audit};
 
 /// The registry string that a change of this audit would set, if one does.
 fn registry(audit: &Audit) -> Option<String> {

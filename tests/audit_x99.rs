@@ -2,8 +2,8 @@
 
 mod common;
 
+use common::contract::{Change, audit};
 use common::hosts;
-use common::run::{Change, audit};
 
 const A: &str = "0000:04:00.0";
 const B: &str = "0000:08:00.0";

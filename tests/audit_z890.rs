@@ -2,8 +2,8 @@
 
 mod common;
 
+use common::contract::{Audit, Change, audit};
 use common::hosts;
-use common::run::{Audit, Change, audit};
 
 const FIRST: &str = "0000:02:00.0";
 const SECOND: &str = "0000:03:00.0";
@@ -63,7 +63,7 @@ fn passthrough_comes_with_its_diff_its_commands_and_the_way_back() {
 #[test]
 fn nothing_else_is_wrong_with_this_host() {
     let audit = audit(&hosts::z890());
-    let rules: Vec<&str> = audit.wrong().iter().map(common::run::Finding::rule).collect();
+    let rules: Vec<&str> = audit.wrong().iter().map(common::contract::Finding::rule).collect();
     let allowed = ["iommu/faults", "iommu/translated-peer"];
     assert!(rules.iter().all(|rule| allowed.contains(rule)), "{rules:?}");
     for rule in ["p2pdma/bridge-not-allowed", "p2pdma/kernel-config"] {

@@ -5,8 +5,9 @@
 mod common;
 
 use common::Tree;
+use common::contract::{audit, strings};
 use common::hosts;
-use common::run::{Ran, audit, on_root, peerfix, strings};
+use common::run::{Ran, on_root, peerfix};
 use std::os::unix::fs::PermissionsExt;
 
 const GRUB: &str = "etc/default/grub";

@@ -5,6 +5,7 @@
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![allow(clippy::trivially_copy_pass_by_ref)]
 
+pub mod contract;
 pub mod distro;
 pub mod hosts;
 pub mod inspect;
