@@ -1,5 +1,21 @@
 //! The one builder for hosts: a root tree in Linux's own layout, made file by file in a temporary folder.
-#![allow(dead_code)]
+//!
+//! Beside it: builders of what the kernel, the drivers and the distributions put into such a tree, whole
+//! hosts made with them ([`hosts`]), and the runner of the built program ([`run`]).
+#![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::trivially_copy_pass_by_ref)]
+
+pub mod contract;
+pub mod distro;
+pub mod hosts;
+pub mod inspect;
+pub mod kernel_log;
+pub mod kfd;
+pub mod machine;
+pub mod nvidia;
+pub mod nvidia_smi;
+pub mod pci;
+pub mod run;
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
