@@ -70,6 +70,8 @@ pub struct Pair {
     pub p2pdma_reason: String,
     /// Representative devices of the root buses that the kernel compares, `VVVV:DDDD at BDF`.
     pub representatives: Vec<String>,
+    /// Their ids alone, `VVVV:DDDD`; the last is the one that decided.
+    pub representative_ids: Vec<String>,
     /// Where the table came from.
     pub table: String,
     /// amdgpu: `a`'s DMA mask reaches `b`'s aperture, or a translating domain makes it irrelevant.
@@ -126,6 +128,7 @@ fn judge_pair(host: &Host, a: &Gpu, b: &Gpu) -> Pair {
         pair.p2pdma_why = answer.why;
         answer.reason.clone_into(&mut pair.p2pdma_reason);
         pair.representatives = answer.representatives;
+        pair.representative_ids = answer.representative_ids;
         pair.table = host.allow_list.value().map(|list| list.source.clone()).unwrap_or_default();
         let (out, out_why) = reach::judge(host, a, b);
         let (back, back_why) = reach::judge(host, b, a);

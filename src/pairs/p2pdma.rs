@@ -13,11 +13,12 @@ pub(super) struct Answer {
     pub reason: &'static str,
     pub why: String,
     pub representatives: Vec<String>,
+    pub representative_ids: Vec<String>,
 }
 
 impl Answer {
     fn new(outcome: Outcome, reason: &'static str, why: impl Into<String>) -> Self {
-        Self { outcome, reason, why: why.into(), representatives: Vec::new() }
+        Self { outcome, reason, why: why.into(), ..Self::default() }
     }
 }
 
@@ -83,6 +84,7 @@ fn host_bridge(host: &Host, a: &Gpu, b: &Gpu) -> Answer {
         };
         let name = format!("{vendor:04x}:{device:04x}");
         answer.representatives.push(format!("{name} at {}", first.bdf));
+        answer.representative_ids.push(name.clone());
         if !first.bdf.ends_with(":00.0") && !(list.root_port_anywhere && is_root_port(first)) {
             answer.set(
                 Outcome::Fail,

@@ -174,7 +174,7 @@ impl Root {
                 Ok(value) => Fact::Known { value, evidence },
                 Err(error) => {
                     let good = error.utf8_error().valid_up_to();
-                    let line = error.as_bytes()[..good].iter().filter(|b| **b == b'\n').count() + 1;
+                    let line = error.as_bytes()[..good].split(|b| *b == b'\n').count();
                     Fact::malformed(path, line, "not UTF-8")
                 }
             },

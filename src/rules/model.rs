@@ -49,7 +49,8 @@ pub struct Rule {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Check {
-    /// Status of the finding: `fail` or `warn`, or `unknown` where the facts are known but do not decide.
+    /// Status of the finding: `fail` or `warn`, `unknown` where the facts are known but do not decide, `pass`
+    /// where the check explains why all is well.
     pub status: Status,
     /// Overrides the rule's severity.
     pub severity: Option<Severity>,

@@ -240,11 +240,11 @@ impl Compiler<'_, '_> {
         compiled: &mut Compiled,
     ) -> Option<CompiledCheck> {
         let path = |key: &str| format!("check.{index}.{key}");
-        if !matches!(check.status, Status::Fail | Status::Warn | Status::Unknown) {
+        if check.status == Status::NotApplicable {
             self.wrong(
                 &path("status"),
-                "a check gives fail, warn or unknown",
-                "pass is what is left when none fires",
+                "a check gives fail, warn, unknown, or pass where it explains why all is well",
+                "not-applicable is the hardware condition's to say",
             );
         }
         let list = self.maybe(&path("each"), check.each.as_ref(), facts, Expr::list);

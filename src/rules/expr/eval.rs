@@ -136,6 +136,18 @@ impl<'a> Eval<'a> {
                 Ok(if *test { Value::bool(!value.is_null()) } else { value })
             }
             NodeKind::Op { op, args } => self.operator(*op, args),
+            NodeKind::Call { function, args, .. } if &**function == "known" => {
+                let reads = self.reads.len();
+                let outcome = args.first().map_or_else(|| problem("known: needs a fact"), |a| self.node(a));
+                // Whether a fact is known is no evidence of what it says.
+                self.reads.truncate(reads);
+                match outcome {
+                    Err(causes) if causes.iter().all(|c| matches!(c.why, WhyOpen::Unknown)) => {
+                        Ok(Value::bool(false))
+                    }
+                    other => other.map(|_| Value::bool(true)),
+                }
+            }
             NodeKind::Call { function, args, pattern, .. } => {
                 let values = args.iter().map(|a| self.node(a)).collect::<Result<Vec<_>, _>>()?;
                 if let Some(null) = values.iter().find(|v| v.is_null()) {

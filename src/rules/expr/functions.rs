@@ -17,7 +17,8 @@ struct Signature {
     takes: fn(&[Type]) -> Option<Type>,
 }
 
-const FUNCTIONS: [Signature; 18] = [
+const FUNCTIONS: [Signature; 19] = [
+    Signature { name: "known", method: false, form: "known(fact)", takes: known },
     Signature { name: "size", method: false, form: "size(list or string)", takes: size },
     Signature { name: "size", method: true, form: "x.size()", takes: size },
     Signature { name: "contains", method: true, form: "text.contains(text)", takes: two_texts },
@@ -58,6 +59,11 @@ fn join(types: &[Type]) -> Option<Type> {
     matches!(types, [list, separator]
         if list.element().is_some_and(Type::is_scalar) && separator.is_text())
     .then_some(Type::Text)
+}
+
+/// True for a known or absent fact, false for an unknown one: for rules that treat ignorance as a risk.
+fn known(types: &[Type]) -> Option<Type> {
+    (types.len() == 1).then_some(Type::Bool)
 }
 
 fn plural(types: &[Type]) -> Option<Type> {

@@ -8,7 +8,8 @@
 //! Departures from CEL, all for the sake of unknown facts:
 //! - a missing key (unknown fact) and an operation on `null` (absent fact) make the result undetermined;
 //!   `&&`, `||`, `? :`, `exists` and `all` absorb it as CEL absorbs errors;
-//! - `has(x.f)` is undetermined for an unknown fact, false for an absent one;
+//! - `has(x.f)` is undetermined for an unknown fact, false for an absent one; `known(x.f)` is false for an
+//!   unknown fact and never undetermined by it;
 //! - unsigned integers, bytes, maps, time stamps and optionals are refused: facts hold none.
 
 mod check;
