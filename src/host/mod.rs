@@ -11,9 +11,11 @@ pub mod isolation;
 pub mod kernel;
 pub mod log;
 pub mod modprobe;
+pub mod names;
 pub mod nvidia;
 pub mod nvidia_smi;
 pub mod pci;
+mod presence;
 mod project;
 pub mod virt;
 
