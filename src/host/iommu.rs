@@ -101,10 +101,10 @@ fn ecap(text: &str) -> Result<bool, String> {
 }
 
 fn active(root: &Root, units: &Fact<Vec<IommuUnit>>) -> Fact<bool> {
-    if let Fact::Known { value, evidence } = units {
-        if !value.is_empty() {
-            return Fact::from_lines(true, evidence.clone());
-        }
+    if let Fact::Known { value, evidence } = units
+        && !value.is_empty()
+    {
+        return Fact::from_lines(true, evidence.clone());
     }
     let groups = root.list(GROUPS);
     match (&groups, units) {

@@ -21,10 +21,10 @@ impl<'a> Names<'a> {
 
     /// `VENDOR DEVICE` in words. Absent when the database has no such device, unknown without a database.
     pub fn device(&self, vendor: i64, device: i64) -> Fact<String> {
-        if self.root.is_live() {
-            if let Some(name) = from_udev(vendor, device) {
-                return Fact::known(name.clone(), Evidence::new("udev hwdb", name));
-            }
+        if self.root.is_live()
+            && let Some(name) = from_udev(vendor, device)
+        {
+            return Fact::known(name.clone(), Evidence::new("udev hwdb", name));
         }
         let ids = self.ids.get_or_init(|| read_ids(self.root));
         match ids {

@@ -46,38 +46,37 @@ fn hypervisor(root: &Root, cpu: &Cpu, wsl: &Fact<bool>) -> Fact<String> {
     if wsl.value() == Some(&true) {
         return wsl.clone().map(|_| "wsl".to_owned());
     }
-    if let Fact::Known { value, evidence } = root.line("sys/hypervisor/type") {
-        if !value.is_empty() {
-            return Fact::from_lines(value.to_ascii_lowercase(), evidence);
-        }
+    if let Fact::Known { value, evidence } = root.line("sys/hypervisor/type")
+        && !value.is_empty()
+    {
+        return Fact::from_lines(value.to_ascii_lowercase(), evidence);
     }
     let dmi = from_dmi(root);
     if let Dmi::Guest(guest) = dmi {
         return guest;
     }
     match &cpu.hypervisor_flag {
-        Fact::Known { value: true, evidence } => from_clocks(root)
-            .or_else(|| from_device_tree(root))
-            .unwrap_or_else(|| Fact::from_lines("unknown".to_owned(), evidence.clone())),
-        Fact::Known { value: false, evidence } => Fact::Absent { evidence: evidence.clone() },
-        flag => {
-            if let Some(guest) = from_device_tree(root) {
-                return guest;
-            }
-            // Without the flag (another architecture, or cut text) it takes firmware that names a real
-            // machine, beside a readable cpuinfo, to call it bare metal.
-            match (&dmi, cpu.threads.value()) {
-                (Dmi::Machine(evidence), Some(_)) => Fact::Absent { evidence: evidence.clone() },
-                _ => match flag {
-                    Fact::Unknown(reason) => Fact::Unknown(reason.clone()),
-                    _ => {
-                        let detail = "no hypervisor flag on this architecture and no DMI vendor to decide by";
-                        Fact::unknown(format!("{DMI}/sys_vendor"), Why::Derived, detail)
-                    }
-                },
-            }
+        Fact::Known { value: true, evidence } => {
+            return from_clocks(root)
+                .or_else(|| from_device_tree(root))
+                .unwrap_or_else(|| Fact::from_lines("unknown".to_owned(), evidence.clone()));
         }
+        Fact::Known { value: false, evidence } => return Fact::Absent { evidence: evidence.clone() },
+        _ => {}
     }
+    if let Some(guest) = from_device_tree(root) {
+        return guest;
+    }
+    // Without the flag (another architecture, or cut text) it takes firmware that names a real machine,
+    // beside a readable cpuinfo, to call it bare metal.
+    if let (Dmi::Machine(evidence), Some(_)) = (dmi, cpu.threads.value()) {
+        return Fact::Absent { evidence };
+    }
+    if let Some(reason) = cpu.hypervisor_flag.reason() {
+        return Fact::Unknown(reason.clone());
+    }
+    let detail = "no hypervisor flag on this architecture and no DMI vendor to decide by";
+    Fact::unknown(format!("{DMI}/sys_vendor"), Why::Derived, detail)
 }
 
 enum Dmi {

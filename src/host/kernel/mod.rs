@@ -38,7 +38,8 @@ impl Kernel {
             cmdline: cmdline(root),
             config: KernelConfig::read(root, &release),
             lockdown: lockdown(root),
-            boot_id: always_made(root, root.line("proc/sys/kernel/random/boot_id")).parse(not_empty),
+            boot_id: always_made(root, root.line("proc/sys/kernel/random/boot_id"))
+                .parse(|text| not_empty(text)),
             aspm_policy: aspm_policy(root),
             release,
         }
@@ -47,8 +48,16 @@ impl Kernel {
 
 /// The release, from either of the two files that hold it.
 pub(super) fn release(root: &Root) -> Fact<String> {
-    let direct = root.line("proc/sys/kernel/osrelease").parse(not_empty);
-    always_made(root, direct.or(|| root.line("proc/version").parse(|text| release_in_version(text))))
+    let direct = root.line("proc/sys/kernel/osrelease").parse(|text| not_empty(text));
+    if direct.value().is_some() {
+        return direct;
+    }
+    let other = root.line("proc/version").parse(|text| release_in_version(text));
+    // A broken file is named before a missing one.
+    if other.value().is_some() || direct.is_absent() && other.is_unknown() {
+        return other;
+    }
+    always_made(root, direct)
 }
 
 /// `Linux version RELEASE (builder@host) …` (init/version.c).
@@ -107,8 +116,8 @@ fn aspm_policy(root: &Root) -> Fact<String> {
     absent_beside(root, "sys/module/pcie_aspm/parameters", root.line(path).parse(|text| bracketed(text)))
 }
 
-fn not_empty(text: &String) -> Result<String, String> {
-    if text.is_empty() { Err("the first line is empty".to_owned()) } else { Ok(text.clone()) }
+fn not_empty(text: &str) -> Result<String, String> {
+    if text.is_empty() { Err("the first line is empty".to_owned()) } else { Ok(text.to_owned()) }
 }
 
 /// The word in brackets of a choice list: `none [integrity] confidentiality`.

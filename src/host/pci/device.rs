@@ -6,7 +6,7 @@ use super::config::Config;
 use super::enumerate::Place;
 use super::group::Groups;
 use super::{Link, PciDevice, aer, capability, link, resizable, resource};
-use crate::root::{Dir, EntryKind, Fact, Root};
+use crate::root::{Dir, EntryKind, Evidence, Fact, Root, Why};
 
 /// What the functions of one host share.
 pub(super) struct Shared<'a> {
@@ -68,7 +68,10 @@ fn fill(
     device.resizable = resizable::read(dir, found.resizable, resize_files);
     device.acs = found.acs;
     device.port_type = found.port_type;
-    device.aspm_enabled = link::aspm(dir, found.aspm, &device.link);
+    device.aspm_enabled = link::aspm(dir, found.aspm, &device.link, root.is_live());
+    if device.port_type.value().is_some() {
+        device.link = link_of_express(root, dir, std::mem::take(&mut device.link));
+    }
     device.power_control = captured_or_absent(root, dir, dir.line("power/control"));
     device.runtime_status = captured_or_absent(root, dir, dir.line("power/runtime_status"));
     (device.iommu_group, device.domain_type) = shared.groups.of(bdf, dir, links_kept);
@@ -78,16 +81,9 @@ fn fill(
 
 /// The function is there and its directory cannot be read: everything else about it is unknown.
 fn give_up(device: &mut PciDevice, unread: &Fact<Dir>, root: &Root) {
-    let reason = match unread {
-        Fact::Unknown(reason) => reason.clone(),
-        _ => {
-            let path = format!("sys/bus/pci/devices/{}", device.bdf);
-            match not_captured::<()>(root, &path, "its directory is not there") {
-                Fact::Unknown(reason) => reason,
-                _ => return,
-            }
-        }
-    };
+    let path = format!("sys/bus/pci/devices/{}", device.bdf);
+    let missing = not_captured::<()>(root, &path, "its directory is not there");
+    let Some(reason) = unread.reason().or(missing.reason()).cloned() else { return };
     device.class = Fact::Unknown(reason.clone());
     device.vendor = Fact::Unknown(reason.clone());
     device.device = Fact::Unknown(reason.clone());
@@ -127,10 +123,20 @@ fn always<T>(root: &Root, dir: &Dir, fact: Fact<T>) -> Fact<T> {
     }
 }
 
-/// For attributes that the kernel's configuration may leave out: absent on the live machine, not captured in
+/// For attributes that old or small kernels lack: absent on the live machine, not captured in
 /// a tree.
 fn captured_or_absent<T>(root: &Root, dir: &Dir, fact: Fact<T>) -> Fact<T> {
     if root.is_live() { fact } else { always(root, dir, fact) }
+}
+
+/// Every PCI Express function has the four link files.
+fn link_of_express(root: &Root, dir: &Dir, link: Link) -> Link {
+    Link {
+        generation: captured_or_absent(root, dir, link.generation),
+        max_generation: captured_or_absent(root, dir, link.max_generation),
+        width: captured_or_absent(root, dir, link.width),
+        max_width: captured_or_absent(root, dir, link.max_width),
+    }
 }
 
 fn hex(dir: &Dir, name: &str) -> Fact<i64> {
@@ -179,12 +185,11 @@ fn driver(root: &Root, dir: &Dir, links_kept: bool) -> Fact<String> {
     match dir.text("uevent") {
         Fact::Known { value, .. } => {
             let path = format!("{}/uevent", dir.path());
-            let line = value.lines().enumerate().find_map(|(at, l)| Some((at, l.strip_prefix("DRIVER=")?)));
-            match line {
-                Some((at, name)) => Fact::known(
-                    name.trim().to_owned(),
-                    crate::root::Evidence::at(path, at + 1, format!("DRIVER={name}")),
-                ),
+            let bound = value.lines().enumerate().find_map(|(at, l)| Some((at, l.strip_prefix("DRIVER=")?)));
+            match bound {
+                Some((at, name)) => {
+                    Fact::known(name.trim().to_owned(), Evidence::at(path, at + 1, format!("DRIVER={name}")))
+                }
                 None => Fact::absent(path),
             }
         }
@@ -200,7 +205,7 @@ fn driver(root: &Root, dir: &Dir, links_kept: bool) -> Fact<String> {
 fn removable(dir: &Dir) -> Fact<bool> {
     let fact = dir.line("removable");
     if fact.value().is_some_and(|word| word == "unknown") {
-        return dir.unknown("removable", crate::root::Why::Unreadable, "the kernel says \"unknown\"");
+        return dir.unknown("removable", Why::Unreadable, "the kernel says \"unknown\"");
     }
     fact.parse(|word| match word.as_str() {
         "removable" => Ok(true),

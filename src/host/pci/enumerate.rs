@@ -114,27 +114,18 @@ fn plain(root: &Root, bdf: Bdf, name: &str, found: &mut BTreeMap<Bdf, Place>) {
     let label = format!("{BUS}/{name}");
     let dir = root.dir(&label);
     let links_kept = dir.value().is_some_and(Dir::has_links);
-    match found.get_mut(&bdf) {
+    if let Some(place) = found.get_mut(&bdf) {
         // Both were captured: the place comes from the walk, the attributes from the richer directory.
-        Some(place) => {
-            let entries = |dir: &Fact<Dir>| dir.value().map_or(0, |d| d.entries().count());
-            if entries(&dir) > entries(&place.dir) {
-                place.dir = dir;
-                place.links_kept |= links_kept;
-            }
+        let entries = |dir: &Fact<Dir>| dir.value().map_or(0, |d| d.entries().count());
+        if entries(&dir) > entries(&place.dir) {
+            place.dir = dir;
+            place.links_kept |= links_kept;
         }
-        None => {
-            let why = "the capture holds no link into sys/devices; keep links when copying sys";
-            let place = Place {
-                bdf,
-                dir,
-                root_bus: Fact::unknown(&label, Why::NotCaptured, why),
-                upstream: Vec::new(),
-                links_kept,
-            };
-            found.insert(bdf, place);
-        }
+        return;
     }
+    let why = "the capture holds no link into sys/devices; keep links when copying sys";
+    let root_bus = Fact::unknown(&label, Why::NotCaptured, why);
+    found.insert(bdf, Place { bdf, dir, root_bus, upstream: Vec::new(), links_kept });
 }
 
 /// Finds functions by walking the root buses of a captured tree. Links are not followed, so it ends.

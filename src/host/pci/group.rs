@@ -25,7 +25,7 @@ impl<'a> Groups<'a> {
     pub(super) fn of(&self, bdf: Bdf, dir: &Dir, links_kept: bool) -> (Fact<String>, Fact<String>) {
         let link = dir.link_name("iommu_group");
         let group = match link {
-            Fact::Known { .. } => link.parse(number),
+            Fact::Known { .. } => link.parse(|text| number(text)),
             Fact::Absent { .. } if links_kept => link,
             // The capture lost its links; the groups' own lists may still hold the function.
             _ => self.by_members(bdf, dir),
@@ -34,7 +34,9 @@ impl<'a> Groups<'a> {
             Fact::Known { value, .. } => self.domain_type(value),
             Fact::Absent { evidence } => Fact::Absent { evidence: evidence.clone() },
             // A capture that followed links has the group's directory in place of the link.
-            Fact::Unknown(_) if has_directory(dir, "iommu_group") => dir.line("iommu_group/type").parse(word),
+            Fact::Unknown(_) if has_directory(dir, "iommu_group") => {
+                dir.line("iommu_group/type").parse(|text| word(text))
+            }
             Fact::Unknown(reason) => {
                 Fact::unknown(reason.path.clone(), Why::Derived, "the IOMMU group is not known")
             }
@@ -47,7 +49,7 @@ impl<'a> Groups<'a> {
             return known.clone();
         }
         let path = format!("{GROUPS}/{group}/type");
-        let fact = match self.root.line(&path).parse(word) {
+        let fact = match self.root.line(&path).parse(|text| word(text)) {
             // A group always has a domain, so that this must not read as "no group".
             Fact::Absent { .. } if self.root.is_live() => {
                 Fact::unknown(path, Why::Unreadable, "this kernel has no type file")
@@ -98,16 +100,16 @@ fn members(root: &Root) -> Fact<HashMap<Bdf, String>> {
     Fact::from_lines(members, evidence)
 }
 
-fn number(text: &String) -> Result<String, String> {
+fn number(text: &str) -> Result<String, String> {
     if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) {
-        return Ok(text.clone());
+        return Ok(text.to_owned());
     }
     Err(format!("expected a link to a numbered group, found {}", shown(text)))
 }
 
-fn word(text: &String) -> Result<String, String> {
+fn word(text: &str) -> Result<String, String> {
     if text.is_empty() || text.contains(char::is_whitespace) {
         return Err(format!("expected a domain type such as DMA or identity, found {}", shown(text)));
     }
-    Ok(text.clone())
+    Ok(text.to_owned())
 }

@@ -55,7 +55,7 @@ fn width(dir: &Dir, name: &str) -> Fact<i64> {
 
 /// ASPM of the function's link: the Link Control register where config space can be read, else the kernel's
 /// own files, which show only the states that both ends support.
-pub(super) fn aspm(dir: &Dir, register: Fact<bool>, link: &Link) -> Fact<bool> {
+pub(super) fn aspm(dir: &Dir, register: Fact<bool>, link: &Link, live: bool) -> Fact<bool> {
     let Fact::Unknown(reason) = register else { return register };
     let mut enabled = Vec::new();
     if has_directory(dir, "link") {
@@ -70,7 +70,7 @@ pub(super) fn aspm(dir: &Dir, register: Fact<bool>, link: &Link) -> Fact<bool> {
     if enabled.is_empty() {
         // No link files at all is also what `pcie_aspm=off` leaves, with the firmware's ASPM still on.
         return match &link.max_width {
-            Fact::Absent { evidence } => Fact::Absent { evidence: evidence.clone() },
+            Fact::Absent { evidence } if live => Fact::Absent { evidence: evidence.clone() },
             _ => Fact::Unknown(reason),
         };
     }

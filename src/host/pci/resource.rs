@@ -33,16 +33,14 @@ pub(super) fn lines(dir: &Dir) -> Fact<Resources> {
         Fact::Known { value, evidence } => {
             let mut lines = Vec::new();
             for (at, text) in value.split_inclusive('\n').enumerate() {
-                match parse(text) {
-                    Some(line) => lines.push((line, text.trim_end().to_owned())),
-                    None => {
-                        let detail = format!(
-                            "expected three hexadecimal numbers (start, end, flags), found {}",
-                            shown(text.trim_end())
-                        );
-                        return Fact::malformed(path, at + 1, detail);
-                    }
-                }
+                let Some(line) = parse(text) else {
+                    let detail = format!(
+                        "expected three hexadecimal numbers (start, end, flags), found {}",
+                        shown(text.trim_end())
+                    );
+                    return Fact::malformed(path, at + 1, detail);
+                };
+                lines.push((line, text.trim_end().to_owned()));
             }
             if lines.len() < BARS {
                 let detail =
