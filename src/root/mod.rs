@@ -3,9 +3,11 @@
 //! Paths are given relative to the root, without a leading slash (`proc/cmdline`); the same relative path is
 //! what evidence names. Nothing here writes.
 
+mod dir;
 mod fact;
 mod resolve;
 
+pub use dir::{Dir, EntryKind};
 pub use fact::{Evidence, Fact, Unknown, Why};
 
 use std::io::{self, Read};

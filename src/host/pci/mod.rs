@@ -1,5 +1,18 @@
 //! The PCI tree from sysfs: identity, topology, BARs, links, AER, ACS, power, IOMMU group.
 
+mod aer;
+mod bdf;
+mod capability;
+mod config;
+mod device;
+mod enumerate;
+mod group;
+mod link;
+mod resizable;
+mod resource;
+
+pub use bdf::Bdf;
+
 use crate::root::{Fact, Root};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -135,7 +148,28 @@ pub struct Acs {
 }
 
 /// Reads every function below `sys/bus/pci/devices` (and `sys/devices/pci*`), sorted by BDF.
+///
+/// Unknown when neither directory can be read; a host without PCI has an empty list. What cannot be read of
+/// one function is unknown there and hides nothing else.
 pub fn read(root: &Root) -> Fact<Vec<PciDevice>> {
-    let _ = root;
-    Fact::default()
+    let places = enumerate::places(root);
+    let shared = device::Shared::new(root);
+    places.map(|places| {
+        // Kernels from 6.1 make `resourceN_resize` for every resizable BAR, so that its absence says something.
+        let resize_files = shared.kernel_makes_resize_files()
+            || places.iter().any(|p| p.dir.value().is_some_and(resizable::has_files));
+        places.into_iter().map(|place| device::read(place, &shared, resize_files)).collect()
+    })
+}
+
+impl PciDevice {
+    /// A PCI-to-PCI bridge: root ports, switch ports, conventional bridges (class 0x0604xx).
+    pub fn is_bridge(&self) -> bool {
+        self.class.value().is_some_and(|class| class >> 8 == 0x0604)
+    }
+
+    /// A bridge directly on a root bus: a root port, or what stands for one in a virtual machine.
+    pub fn is_root_port_like(&self) -> bool {
+        self.is_bridge() && self.upstream.is_empty() && self.root_bus.value().is_some()
+    }
 }
