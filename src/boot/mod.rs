@@ -1,8 +1,26 @@
 //! Boot loaders: which one boots this host, what command line is configured for the next boot, and how an
 //! edit of it is made. Never writes: an edit is a value that `plan` puts into operations.
 
+mod bls;
+mod entries;
+mod grub;
+mod initramfs;
+mod kernelstub;
+mod manual;
+mod matters;
+pub mod modprobe;
+mod nixos;
+mod ostree;
+mod proxmox;
+mod recognise;
+mod systemd_boot;
+mod tuned;
+
+pub use modprobe::modprobe_edit;
+
 use crate::host::Host;
 use crate::root::{Fact, Root};
+use recognise::Loader;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -105,25 +123,132 @@ pub struct Refusal {
     pub unsupported: bool,
 }
 
+/// What a loader's module reads.
+#[derive(Clone, Debug, Default)]
+struct Reading {
+    configured: Fact<Vec<String>>,
+    places: Vec<Place>,
+    shadowed: Vec<Shadow>,
+}
+
 impl Boot {
     /// Reads the boot configuration of `root`; the running command line comes from `host`.
     pub fn read(root: &Root, host: &Host) -> Self {
-        let _ = (root, host);
-        Self::default()
+        let recognition = recognise::recognise(root);
+        let tuned = tuned::read(root);
+        let running = matters::running(&host.kernel.cmdline);
+        let mut reading = match &recognition.active {
+            Fact::Known { value, .. } => read_loader(root, *value, tuned.as_ref()),
+            Fact::Absent { evidence } => {
+                Reading { configured: Fact::Absent { evidence: evidence.clone() }, ..Reading::default() }
+            }
+            Fact::Unknown(unknown) => {
+                Reading { configured: Fact::Unknown(unknown.clone()), ..Reading::default() }
+            }
+        };
+        if let Some(active) = recognition.active.value() {
+            let configured = reading.configured.value().cloned();
+            let grub = recognition
+                .others
+                .iter()
+                .any(|l| matches!(l, Loader::Grub | Loader::GrubDebian | Loader::GrubBls));
+            if let (true, Some(configured)) = (grub, &configured) {
+                grub::inactive(root, active.name(), configured, &mut reading);
+            }
+            if let (Some(tuned), Some(configured)) = (&tuned, &configured) {
+                reading.shadowed.extend(tuned_shadow(root, tuned, configured));
+            }
+        }
+        Self {
+            loader: recognition.active.map(|l| l.name().to_owned()),
+            others: recognition.others.iter().map(|l| l.name().to_owned()).collect(),
+            not_running: matters::difference(&reading.configured, &running),
+            not_configured: matters::difference(&running, &reading.configured),
+            configured: reading.configured,
+            places: reading.places,
+            shadowed: reading.shadowed,
+        }
     }
+}
+
+fn read_loader(root: &Root, loader: Loader, tuned: Option<&tuned::Tuned>) -> Reading {
+    match loader {
+        Loader::GrubDebian | Loader::Grub => grub::read(root, tuned),
+        Loader::GrubBls => bls::read(root, tuned),
+        Loader::Kernelstub => kernelstub::read(root),
+        Loader::SystemdBoot => systemd_boot::read(root),
+        Loader::Proxmox => proxmox::read(root),
+        Loader::Ostree => ostree::read(root),
+        Loader::Nixos => nixos::read(root),
+    }
+}
+
+/// Words of a tuned profile that do not reach the line, for example because a fragment overwrites the variable
+/// that tuned has added its own to.
+fn tuned_shadow(root: &Root, tuned: &tuned::Tuned, configured: &[String]) -> Option<Shadow> {
+    let lost = matters::missing_from(&tuned.words, configured);
+    if lost.is_empty() {
+        return None;
+    }
+    let by = if root.exists(tuned::SCRIPT) {
+        "the loader's configuration, which does not take up $tuned_params".to_owned()
+    } else {
+        format!("the missing {}", tuned::SCRIPT)
+    };
+    Some(Shadow {
+        file: tuned::FILE.to_owned(),
+        line: i64::try_from(tuned.line).unwrap_or(i64::MAX),
+        text: format!("TUNED_BOOT_CMDLINE: {}", tuned.words.join(" ")),
+        by,
+        lost,
+    })
 }
 
 /// Plans adding and removing words on the configured command line: additions once, removals where the word
 /// stands, every other byte kept.
+///
+/// Refused where a line cannot be followed, where a word belongs to another program (tuned), and for loaders
+/// whose edit is not automated; the refusal then holds the exact commands.
 pub fn edit(root: &Root, boot: &Boot, add: &[String], remove: &[String]) -> Result<Edit, Refusal> {
+<<<<<<< HEAD
     let _ = (root, boot, add, remove);
     Err(Refusal { place: String::new(), reason: String::new(), manual: Vec::new(), unsupported: true })
+=======
+    let loader = match &boot.loader {
+        Fact::Known { value, .. } => value.as_str(),
+        Fact::Absent { .. } => return Err(no_loader("no configuration of a known boot loader", add, remove)),
+        Fact::Unknown(unknown) => return Err(no_loader(&unknown.to_string(), add, remove)),
+    };
+    match Loader::named(loader) {
+        Some(Loader::GrubDebian | Loader::Grub) => grub::edit(root, tuned::read(root).as_ref(), add, remove),
+        Some(Loader::Kernelstub) => kernelstub::edit(root, add, remove),
+        Some(Loader::GrubBls) => Err(bls::refuse(root, add, remove)),
+        Some(Loader::SystemdBoot) => Err(systemd_boot::refuse(root, add, remove)),
+        Some(Loader::Proxmox) => Err(proxmox::refuse(root, add, remove)),
+        Some(Loader::Ostree) => Err(ostree::refuse(add, remove)),
+        Some(Loader::Nixos) => Err(nixos::refuse(add, remove)),
+        None => Err(no_loader(&format!("`{loader}` is not a loader known here"), add, remove)),
+    }
+}
+
+fn no_loader(reason: &str, add: &[String], remove: &[String]) -> Refusal {
+    let mut steps = Vec::new();
+    if !add.is_empty() {
+        steps.push(format!(
+            "with the tools of this system, add to the kernel command line: {}",
+            add.join(" ")
+        ));
+    }
+    if !remove.is_empty() {
+        steps.push(format!("with the tools of this system, take out of it: {}", remove.join(" ")));
+    }
+    Refusal { place: "boot loader".to_owned(), reason: reason.to_owned(), manual: steps }
+>>>>>>> boot
 }
 
 /// The program that rebuilds the initramfs of this distribution, recognised from files in `root`.
 pub fn initramfs(root: &Root) -> Option<Command> {
-    let _ = root;
-    None
+    initramfs::rebuild(root)
 }
 
 /// Plans setting module options (`module.parameter`, value) and removing words
