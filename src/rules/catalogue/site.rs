@@ -3,6 +3,7 @@
 use crate::root::{Fact, Root};
 use crate::rules::source::{RuleError, Source};
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
 /// Folder of a site's rules, relative to the root.
 const FOLDER: &str = "etc/peerfix/rules.d";
@@ -21,12 +22,12 @@ pub(super) fn sources(root: &Root) -> (Vec<Source>, Vec<RuleError>) {
     };
     let privileged = nix::unistd::geteuid().is_root();
     if privileged && let Err(error) = only_root_writes(root, &["etc", "etc/peerfix", FOLDER]) {
-        return (sources, vec![error]);
+        return (sources, vec![*error]);
     }
-    for name in names.iter().filter(|n| n.ends_with(".toml")) {
+    for name in names.iter().filter(|n| Path::new(n).extension().is_some_and(|e| e == "toml")) {
         let path = format!("{FOLDER}/{name}");
         if privileged && let Err(error) = only_root_writes(root, &[&path]) {
-            errors.push(error);
+            errors.push(*error);
             continue;
         }
         match root.text(&path) {
@@ -38,10 +39,10 @@ pub(super) fn sources(root: &Root) -> (Vec<Source>, Vec<RuleError>) {
     (sources, errors)
 }
 
-fn only_root_writes(root: &Root, paths: &[&str]) -> Result<(), RuleError> {
+fn only_root_writes(root: &Root, paths: &[&str]) -> Result<(), Box<RuleError>> {
     for path in paths {
         let meta = root.resolve(path).and_then(std::fs::metadata);
-        let meta = meta.map_err(|e| whole(path, format!("cannot be examined: {e}"), ""))?;
+        let meta = meta.map_err(|e| Box::new(whole(path, format!("cannot be examined: {e}"), "")))?;
         let group = meta.mode() & 0o020 != 0 && meta.gid() != 0;
         if meta.uid() != 0 || group || meta.mode() & 0o002 != 0 {
             let message = format!(
@@ -50,7 +51,8 @@ fn only_root_writes(root: &Root, paths: &[&str]) -> Result<(), RuleError> {
                 meta.gid(),
                 meta.mode() & 0o7777
             );
-            return Err(whole(path, message, &format!("chown root:root /{path} && chmod go-w /{path}")));
+            let help = format!("chown root:root /{path} && chmod go-w /{path}");
+            return Err(Box::new(whole(path, message, &help)));
         }
     }
     Ok(())

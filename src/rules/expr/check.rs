@@ -79,17 +79,15 @@ impl<'a> Checker<'a> {
         let scope = self.scope;
         match operand {
             Type::Any => Type::Any,
-            Type::Object(object) => match scope.schema.fields_of(object) {
-                Some(fields) => match fields.get(field) {
-                    Some(ty) => ty.clone(),
-                    None => {
-                        let known: Vec<&str> = fields.keys().map(String::as_str).collect();
-                        let help = suggest(field, &known, "fields here");
-                        self.wrong(node, false, format!("no field `{field}` in {object}"), help)
-                    }
-                },
-                None => Type::Any,
-            },
+            Type::Object(object) => {
+                let Some(fields) = scope.schema.fields_of(object) else { return Type::Any };
+                if let Some(ty) = fields.get(field) {
+                    return ty.clone();
+                }
+                let known: Vec<&str> = fields.keys().map(String::as_str).collect();
+                let help = suggest(field, &known, "fields here");
+                self.wrong(node, false, format!("no field `{field}` in {object}"), help)
+            }
             Type::List(_) => self.wrong(
                 node,
                 false,
@@ -271,12 +269,12 @@ impl<'a> Checker<'a> {
 
     /// A literal compared with a closed set must be in it: a misspelt word would never be equal.
     fn one_of(&mut self, word: &Node, set: &Type) {
-        if let (Kind::Text(text), Type::Word(words)) = (&word.kind, set) {
-            if !words.iter().any(|w| **w == **text) {
-                let known: Vec<&str> = words.iter().map(String::as_str).collect();
-                let help = suggest(text, &known, "values here");
-                self.wrong(word, false, format!("`{text}` is none of the values of this fact"), help);
-            }
+        if let (Kind::Text(text), Type::Word(words)) = (&word.kind, set)
+            && !words.iter().any(|w| **w == **text)
+        {
+            let known: Vec<&str> = words.iter().map(String::as_str).collect();
+            let help = suggest(text, &known, "values here");
+            self.wrong(word, false, format!("`{text}` is none of the values of this fact"), help);
         }
     }
 }

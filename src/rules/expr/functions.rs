@@ -224,7 +224,7 @@ fn gib(bytes: i64) -> String {
         }
         let rest = bytes & ((1 << shift) - 1);
         // Tenths, rounded down: nothing is shown larger than it is.
-        let tenths = (rest >> (shift - 10)) * 10 >> 10;
+        let tenths = ((rest >> (shift - 10)) * 10) >> 10;
         return if tenths == 0 { format!("{whole} {unit}") } else { format!("{whole}.{tenths} {unit}") };
     }
     format!("{bytes} bytes")
