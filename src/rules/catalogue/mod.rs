@@ -4,10 +4,13 @@
 //! built-in ones find.
 
 mod compile;
+mod names;
 mod read;
+mod remedy;
 mod site;
 
-pub use compile::{CompiledCheck, CompiledRemedy, CompiledRule, Each};
+pub use compile::{CompiledCheck, CompiledRule, Each};
+pub use remedy::CompiledRemedy;
 
 use super::embedded;
 use super::source::{RuleError, Source};

@@ -1,10 +1,12 @@
 //! Functions of expressions: CEL's own on strings, lists and numbers, and a few for sentences.
 
-use super::check::suggest;
-use super::eval::{TEXT_LIMIT, WhyOpen};
+use super::suggest::suggest;
+
 use super::node::{Kind as NodeKind, Node, Pattern};
+use super::operators::TEXT_LIMIT;
 use super::types::Type;
 use super::value::{Kind, Value};
+use super::verdict::WhyOpen;
 use regex::RegexBuilder;
 use std::collections::HashSet;
 
