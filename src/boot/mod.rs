@@ -19,6 +19,7 @@ mod tuned;
 pub use modprobe::modprobe_edit;
 
 use crate::host::Host;
+use crate::host::cmdline::Cmdline;
 use crate::root::{Fact, Root};
 use recognise::Loader;
 use schemars::JsonSchema;
@@ -119,8 +120,6 @@ pub struct Refusal {
     pub reason: String,
     /// Manual steps, one command or sentence each.
     pub manual: Vec<String>,
-    /// This program does not edit this loader at all (exit 6), rather than this file as it is (exit 3).
-    pub unsupported: bool,
 }
 
 /// What a loader's module reads.
@@ -159,6 +158,8 @@ impl Boot {
                 reading.shadowed.extend(tuned_shadow(root, tuned, configured));
             }
         }
+        let line = reading.configured.clone().map(|words| Cmdline::parse(&words.join(" ")));
+        let words = host.judge_words(&line);
         Self {
             loader: recognition.active.map(|l| l.name().to_owned()),
             others: recognition.others.iter().map(|l| l.name().to_owned()).collect(),
@@ -167,7 +168,14 @@ impl Boot {
             configured: reading.configured,
             places: reading.places,
             shadowed: reading.shadowed,
+            words,
         }
+    }
+
+    /// False where this program only prints the steps for the loader, or found none.
+    pub fn editable(&self) -> bool {
+        let loader = self.loader.value().and_then(|name| Loader::named(name));
+        matches!(loader, Some(Loader::GrubDebian | Loader::Grub | Loader::Kernelstub))
     }
 }
 
@@ -210,10 +218,6 @@ fn tuned_shadow(root: &Root, tuned: &tuned::Tuned, configured: &[String]) -> Opt
 /// Refused where a line cannot be followed, where a word belongs to another program (tuned), and for loaders
 /// whose edit is not automated; the refusal then holds the exact commands.
 pub fn edit(root: &Root, boot: &Boot, add: &[String], remove: &[String]) -> Result<Edit, Refusal> {
-<<<<<<< HEAD
-    let _ = (root, boot, add, remove);
-    Err(Refusal { place: String::new(), reason: String::new(), manual: Vec::new(), unsupported: true })
-=======
     let loader = match &boot.loader {
         Fact::Known { value, .. } => value.as_str(),
         Fact::Absent { .. } => return Err(no_loader("no configuration of a known boot loader", add, remove)),
@@ -243,17 +247,9 @@ fn no_loader(reason: &str, add: &[String], remove: &[String]) -> Refusal {
         steps.push(format!("with the tools of this system, take out of it: {}", remove.join(" ")));
     }
     Refusal { place: "boot loader".to_owned(), reason: reason.to_owned(), manual: steps }
->>>>>>> boot
 }
 
 /// The program that rebuilds the initramfs of this distribution, recognised from files in `root`.
 pub fn initramfs(root: &Root) -> Option<Command> {
     initramfs::rebuild(root)
-}
-
-/// Plans setting module options (`module.parameter`, value) and removing words
-/// (`module.parameter`, or `nvidia.NVreg_RegistryDwords=KEY` for one registry key).
-pub fn modprobe_edit(root: &Root, wanted: &[(String, String)], remove: &[String]) -> Result<Edit, Refusal> {
-    let _ = (root, wanted, remove);
-    Err(Refusal { place: String::new(), reason: String::new(), manual: Vec::new(), unsupported: true })
 }

@@ -9,6 +9,7 @@ use crate::plan::{Audit, Change, Combined, Operation, Policy, Refused, Selection
 use crate::report::document::{self, ProvisionDocument};
 use crate::report::{Format, text};
 use crate::root::Root;
+use crate::rules::Kind;
 
 /// Chooses, combines and applies; idempotent, all or nothing.
 pub(super) fn run(global: &Global, args: &ProvisionArgs) -> Result<Exit, Failure> {
@@ -149,7 +150,8 @@ fn refused(audit: &Audit, refused: &Refused) -> Failure {
         message.push_str("\n  by hand: ");
         message.push_str(step);
     }
-    let exit = if refusal.unsupported { Exit::Unsupported } else { Exit::Refused };
+    let cmdline = audit.changes.iter().any(|c| c.id == refused.id && c.kind == Kind::KernelCmdline);
+    let exit = if cmdline && !audit.boot.editable() { Exit::Unsupported } else { Exit::Refused };
     Failure { exit, message }
 }
 

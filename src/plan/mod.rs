@@ -212,7 +212,7 @@ fn diffs(edit: &boot::Edit) -> Vec<FileDiff> {
         .iter()
         .map(|file| FileDiff {
             path: format!("/{}", file.path),
-            diff: crate::format::diff::unified(&file.path, file.before.as_deref(), Some(&file.after)),
+            diff: crate::format::diff::unified(&file.path, file.before.as_deref(), &file.after),
         })
         .collect()
 }

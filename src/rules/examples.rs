@@ -130,10 +130,12 @@ impl Checker<'_> {
     /// A value of an example against the schema: a misspelt field would be an unknown fact.
     fn fits(&mut self, path: &str, value: &toml::Value, ty: &Type, schema: &Schema) {
         match (value, ty) {
-            (_, Type::Any) | (toml::Value::Boolean(_), Type::Bool) => {}
             (toml::Value::String(text), _) if text == ABSENT => {}
-            (toml::Value::Integer(_), Type::Int | Type::Double) => {}
-            (toml::Value::Float(_), Type::Double) | (toml::Value::String(_), Type::Text) => {}
+            (_, Type::Any)
+            | (toml::Value::Boolean(_), Type::Bool)
+            | (toml::Value::Integer(_), Type::Int | Type::Double)
+            | (toml::Value::Float(_), Type::Double)
+            | (toml::Value::String(_), Type::Text) => {}
             (toml::Value::String(text), Type::Word(words)) => {
                 if !words.contains(text) {
                     self.wrong(path, format!("`{text}` is no value of this fact"), &words.join(", "));
@@ -148,14 +150,13 @@ impl Checker<'_> {
                 let Some(fields) = schema.fields_of(object) else { return };
                 for (name, value) in table {
                     let path = format!("{path}.{name}");
-                    match fields.get(name) {
-                        Some(ty) => self.fits(&path, value, ty, schema),
-                        None => {
-                            let known: Vec<&str> = fields.keys().map(String::as_str).collect();
-                            let help = format!("fields here: {}", known.join(", "));
-                            self.wrong(&path, format!("no field `{name}` in {object}"), &help);
-                        }
-                    }
+                    let Some(ty) = fields.get(name) else {
+                        let known: Vec<&str> = fields.keys().map(String::as_str).collect();
+                        let help = format!("fields here: {}", known.join(", "));
+                        self.wrong(&path, format!("no field `{name}` in {object}"), &help);
+                        continue;
+                    };
+                    self.fits(&path, value, ty, schema);
                 }
             }
             (value, ty) => {

@@ -98,15 +98,21 @@ impl Template {
         let mut words = vec![String::new()];
         for part in &self.parts {
             match part {
-                Part::Text(part) => words.iter_mut().for_each(|w| w.push_str(part)),
+                Part::Text(part) => {
+                    for word in &mut words {
+                        word.push_str(part);
+                    }
+                }
                 Part::Value(expr) => {
-                    let value = scalar(determined(expr, env)?)?;
-                    words.iter_mut().for_each(|w| w.push_str(&value));
+                    let value = scalar(&determined(expr, env)?)?;
+                    for word in &mut words {
+                        word.push_str(&value);
+                    }
                 }
                 Part::Each(expr) => {
                     let list = determined(expr, env)?;
                     let all = list.elements().unwrap_or_default();
-                    let all = all.into_iter().map(scalar).collect::<Result<Vec<_>, _>>()?;
+                    let all = all.iter().map(scalar).collect::<Result<Vec<_>, _>>()?;
                     let before = words.concat();
                     words = all.into_iter().map(|w| format!("{before}{w}")).collect();
                 }
@@ -138,7 +144,7 @@ fn determined<'a>(expr: &'a Expr, env: &Env<'a>) -> Result<Value<'a>, Vec<Cause>
     }
 }
 
-fn scalar(value: Value) -> Result<String, Vec<Cause>> {
+fn scalar(value: &Value<'_>) -> Result<String, Vec<Cause>> {
     if value.is_null() {
         return Err(vec![Cause { place: value.place().cloned(), why: WhyOpen::Absent }]);
     }
@@ -202,7 +208,6 @@ fn closing(text: &str) -> Option<usize> {
             _ if escaped => escaped = false,
             (Some(_), '\\') => escaped = true,
             (Some(open), c) if c == open => quote = None,
-            (Some(_), _) => {}
             (None, '\'' | '"') => quote = Some(c),
             (None, '{') => depth += 1,
             (None, '}') => {

@@ -1,26 +1,14 @@
 //! One rule: every expression and template compiled and checked, every name known.
 
 use super::read::Found;
+use super::remedy::{Compiled, CompiledRemedy};
 use crate::rules::expr::{Expr, ExprError, Scope, Type};
-use crate::rules::model::{Blocker, Check, Remedy, Risk, Rule, Severity, Status};
+use crate::rules::model::{Check, Rule, Severity, Status};
 use crate::rules::source::{RuleError, Source, locate};
 use crate::rules::template::Template;
-use std::collections::HashMap;
 use std::sync::Arc;
 use toml::Spanned;
 use toml::de::DeValue;
-
-/// Risks that `--accept-risk` knows.
-/// Risks that `--accept-risk` names; stable.
-pub const RISKS: [&str; 7] = [
-    "dma-isolation",
-    "acs-isolation",
-    "stray-dma",
-    "kernel-patch",
-    "unsafe-registry-key",
-    "hardening-policy",
-    "unattended-unlock",
-];
 
 /// A rule ready to be judged.
 #[derive(Clone, Debug)]
@@ -73,33 +61,6 @@ pub struct Each {
     pub name: String,
 }
 
-/// A remedy ready to be filled in.
-#[derive(Clone, Debug)]
-pub struct CompiledRemedy {
-    /// As the file holds it.
-    pub remedy: Remedy,
-    /// What it does.
-    pub explain: Template,
-    /// Offered only when true.
-    pub offer: Option<Expr>,
-    /// Words to add.
-    pub add: Vec<Template>,
-    /// Words to remove.
-    pub remove: Vec<Template>,
-    /// Conditions of its risks, in their order.
-    pub risks: Vec<Option<Expr>>,
-    /// What is lost.
-    pub loses: Vec<Template>,
-    /// What blocks it, and the reason.
-    pub blocked: Vec<(Expr, Template)>,
-    /// What must be established first.
-    pub conditional: Option<Template>,
-    /// Steps for a person.
-    pub steps: Vec<Template>,
-    /// What must be true afterwards.
-    pub expect: Vec<Template>,
-}
-
 /// Compiles a rule; all its errors, or the rule.
 pub(super) fn rule(source: &Source, found: Found<'_>) -> Result<CompiledRule, Vec<RuleError>> {
     let Found { rule, node, line, .. } = found;
@@ -109,7 +70,7 @@ pub(super) fn rule(source: &Source, found: Found<'_>) -> Result<CompiledRule, Ve
     let applies = compiler.expr("applies", &rule.applies, &facts, Expr::condition);
     let not_applicable = compiler.expr("not_applicable", &rule.not_applicable, &facts, Template::compile);
     let pass = compiler.expr("pass", &rule.pass, &facts, Template::compile);
-    let mut remedies = HashMap::new();
+    let mut remedies = Compiled::new();
     let mut checks = Vec::new();
     for (index, check) in rule.check.iter().enumerate() {
         checks.extend(compiler.check(&rule, index, check, &facts, &mut remedies));
@@ -122,24 +83,22 @@ pub(super) fn rule(source: &Source, found: Found<'_>) -> Result<CompiledRule, Ve
     }
 }
 
-/// Remedies compiled so far, by index and type of the items they may name.
-type Compiled = HashMap<(usize, Type), Option<Arc<CompiledRemedy>>>;
-
-struct Compiler<'a, 't> {
+/// Collects the errors of one rule.
+pub(super) struct Compiler<'a, 't> {
     source: &'a Source,
     node: &'a Spanned<DeValue<'t>>,
-    errors: Vec<RuleError>,
+    pub(super) errors: Vec<RuleError>,
     /// Strings reported already: a remedy is compiled once per type of item.
     failed: Vec<String>,
 }
 
 impl Compiler<'_, '_> {
-    fn wrong(&mut self, path: &str, message: impl Into<String>, help: &str) {
+    pub(super) fn wrong(&mut self, path: &str, message: impl Into<String>, help: &str) {
         self.errors.push(self.source.error(locate(self.node, path), message, help));
     }
 
     /// Compiles the string at `path`.
-    fn expr<T>(
+    pub(super) fn expr<T>(
         &mut self,
         path: &str,
         text: &str,
@@ -160,7 +119,8 @@ impl Compiler<'_, '_> {
         }
     }
 
-    fn maybe<T>(
+    /// Compiles the string at `path` where there is one.
+    pub(super) fn maybe<T>(
         &mut self,
         path: &str,
         text: Option<&String>,
@@ -170,7 +130,8 @@ impl Compiler<'_, '_> {
         text.and_then(|text| self.expr(path, text, scope, compile))
     }
 
-    fn all<T>(
+    /// Compiles the strings of the list at `path`.
+    pub(super) fn all<T>(
         &mut self,
         path: &str,
         texts: &[String],
@@ -179,56 +140,6 @@ impl Compiler<'_, '_> {
     ) -> Vec<T> {
         let texts = texts.iter().enumerate();
         texts.filter_map(|(i, text)| self.expr(&format!("{path}.{i}"), text, scope, &compile)).collect()
-    }
-
-    /// Everything that is a name or has a fixed form.
-    fn names(&mut self, rule: &Rule) {
-        let words: Vec<&str> = rule.id.split('/').collect();
-        if words.len() != 2 || !words.iter().all(|w| is_kebab(w)) {
-            self.wrong("id", format!("`{}` is no rule id", rule.id), "write `topic/name` in lower case");
-        }
-        if rule.check.is_empty() {
-            self.wrong("check", "a rule without checks", "");
-        }
-        if rule.sources.is_empty() {
-            self.wrong(
-                "sources",
-                "a rule without sources",
-                "name the kernel file, header or document it rests on",
-            );
-        }
-        for (index, remedy) in rule.remedy.iter().enumerate() {
-            let path = format!("remedy.{index}");
-            if !is_kebab(&remedy.name) {
-                self.wrong(
-                    &format!("{path}.name"),
-                    format!("`{}` is no remedy name", remedy.name),
-                    "write it like `iommu-pt`",
-                );
-            }
-            if rule.remedy.iter().take(index).any(|r| r.name == remedy.name) {
-                self.wrong(&format!("{path}.name"), format!("a second remedy `{}`", remedy.name), "");
-            }
-            let used = |c: &Check| c.remedies.as_ref().is_none_or(|names| names.contains(&remedy.name));
-            if !rule.check.iter().any(used) {
-                self.wrong(&format!("{path}.name"), format!("no check offers remedy `{}`", remedy.name), "");
-            }
-            if let Some(pulls) = &remedy.pulls
-                && !pulls.split_once(':').is_some_and(|(option, way)| !option.is_empty() && !way.is_empty())
-            {
-                self.wrong(&format!("{path}.pulls"), "expected `option:direction`", "");
-            }
-            for (risk, Risk { name, .. }) in remedy.risk.iter().enumerate() {
-                if !RISKS.contains(&name.as_str()) {
-                    let path = format!("{path}.risk.{risk}.name");
-                    self.wrong(
-                        &path,
-                        format!("unknown risk `{name}`"),
-                        &format!("known: {}", RISKS.join(", ")),
-                    );
-                }
-            }
-        }
     }
 
     fn check(
@@ -316,88 +227,6 @@ impl Compiler<'_, '_> {
             }
         }
     }
-
-    fn remedies(
-        &mut self,
-        rule: &Rule,
-        path: &str,
-        check: &Check,
-        item: &Type,
-        scope: &Scope,
-        compiled: &mut Compiled,
-    ) -> Vec<Arc<CompiledRemedy>> {
-        for (at, name) in check.remedies.iter().flatten().enumerate() {
-            if !rule.remedy.iter().any(|r| r.name == *name) {
-                let known: Vec<&str> = rule.remedy.iter().map(|r| r.name.as_str()).collect();
-                let help = format!("remedies of this rule: {}", known.join(", "));
-                self.wrong(&format!("{path}.{at}"), format!("unknown remedy `{name}`"), &help);
-            }
-        }
-        let mut remedies = Vec::new();
-        for (index, remedy) in rule.remedy.iter().enumerate() {
-            if check.remedies.as_ref().is_none_or(|names| names.contains(&remedy.name)) {
-                let key = (index, item.clone());
-                if !compiled.contains_key(&key) {
-                    let done = self.remedy(index, remedy, scope).map(Arc::new);
-                    compiled.insert(key.clone(), done);
-                }
-                remedies.extend(compiled.get(&key).cloned().flatten());
-            }
-        }
-        remedies
-    }
-
-    fn remedy(&mut self, index: usize, remedy: &Remedy, scope: &Scope) -> Option<CompiledRemedy> {
-        let path = |key: &str| format!("remedy.{index}.{key}");
-        let errors = self.errors.len();
-        let explain = self.expr(&path("explain"), &remedy.explain, scope, Template::compile);
-        let offer = self.maybe(&path("offer"), remedy.offer.as_ref(), scope, Expr::condition);
-        let add = self.all(&path("add"), &remedy.add, scope, Template::word);
-        let remove = self.all(&path("remove"), &remedy.remove, scope, Template::word);
-        let mut risks = Vec::new();
-        for (at, risk) in remedy.risk.iter().enumerate() {
-            let path = path(&format!("risk.{at}.if"));
-            risks.push(self.maybe(&path, risk.condition.as_ref(), scope, Expr::condition));
-        }
-        let loses = self.all(&path("loses"), &remedy.loses, scope, Template::compile);
-        let mut blocked = Vec::new();
-        for (at, Blocker { condition, because }) in remedy.blocked.iter().enumerate() {
-            let condition = self.expr(&path(&format!("blocked.{at}.if")), condition, scope, Expr::condition);
-            let because =
-                self.expr(&path(&format!("blocked.{at}.because")), because, scope, Template::compile);
-            blocked.extend(condition.zip(because));
-        }
-        let conditional =
-            self.maybe(&path("conditional"), remedy.conditional.as_ref(), scope, Template::compile);
-        let steps = self.all(&path("steps"), &remedy.steps, scope, Template::compile);
-        let expect = self.all(&path("expect"), &remedy.expect, scope, Template::compile);
-        if self.errors.len() > errors {
-            return None;
-        }
-        let remedy = remedy.clone();
-        let explain = explain?;
-        Some(CompiledRemedy {
-            remedy,
-            explain,
-            offer,
-            add,
-            remove,
-            risks,
-            loses,
-            blocked,
-            conditional,
-            steps,
-            expect,
-        })
-    }
-}
-
-/// `iommu-pt`, `p2pdma`.
-fn is_kebab(word: &str) -> bool {
-    !word.is_empty()
-        && word
-            .split('-')
-            .all(|p| !p.is_empty() && p.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit()))
 }
 
 /// A CEL identifier.

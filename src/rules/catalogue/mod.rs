@@ -4,10 +4,14 @@
 //! built-in ones find.
 
 mod compile;
+mod names;
 mod read;
+mod remedy;
 mod site;
 
-pub use compile::{CompiledCheck, CompiledRemedy, CompiledRule, Each, RISKS};
+pub use compile::{CompiledCheck, CompiledRule, Each};
+pub use names::RISKS;
+pub use remedy::CompiledRemedy;
 
 use super::embedded;
 use super::source::{RuleError, Source};

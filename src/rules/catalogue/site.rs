@@ -3,6 +3,7 @@
 use crate::root::{Fact, Root};
 use crate::rules::source::{RuleError, Source};
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
 /// Folder of a site's rules, relative to the root.
 const FOLDER: &str = "etc/peerfix/rules.d";
@@ -20,13 +21,10 @@ pub(super) fn sources(root: &Root) -> (Vec<Source>, Vec<RuleError>) {
         }
     };
     let privileged = nix::unistd::geteuid().is_root();
-    if privileged && let Err(error) = only_root_writes(root, &["etc", "etc/peerfix", FOLDER]) {
-        return (sources, vec![error]);
-    }
-    for name in names.iter().filter(|n| n.ends_with(".toml")) {
+    for name in names.iter().filter(|n| Path::new(n).extension().is_some_and(|e| e == "toml")) {
         let path = format!("{FOLDER}/{name}");
-        if privileged && let Err(error) = only_root_writes(root, &[&path]) {
-            errors.push(error);
+        if privileged && let Err(error) = only_root_writes(root, &path) {
+            errors.push(*error);
             continue;
         }
         match root.text(&path) {
@@ -38,19 +36,21 @@ pub(super) fn sources(root: &Root) -> (Vec<Source>, Vec<RuleError>) {
     (sources, errors)
 }
 
-fn only_root_writes(root: &Root, paths: &[&str]) -> Result<(), RuleError> {
-    for path in paths {
-        let meta = root.resolve(path).and_then(std::fs::metadata);
-        let meta = meta.map_err(|e| whole(path, format!("cannot be examined: {e}"), ""))?;
+/// The file, where links lead, and every folder above it below the root: who can write one can replace it.
+fn only_root_writes(root: &Root, path: &str) -> Result<(), Box<RuleError>> {
+    let failed = |e: std::io::Error| Box::new(whole(path, format!("cannot be examined: {e}"), ""));
+    let real = root.resolve(path).map_err(failed)?;
+    for part in real.ancestors().take_while(|part| part.starts_with(root.base())) {
+        let meta = std::fs::metadata(part).map_err(failed)?;
         let group = meta.mode() & 0o020 != 0 && meta.gid() != 0;
         if meta.uid() != 0 || group || meta.mode() & 0o002 != 0 {
+            let part = part.display();
+            let (owner, group, mode) = (meta.uid(), meta.gid(), meta.mode() & 0o7777);
             let message = format!(
-                "refused: others than root can write it (owner {}, group {}, mode {:o})",
-                meta.uid(),
-                meta.gid(),
-                meta.mode() & 0o7777
+                "refused: others than root can write {part} (owner {owner}, group {group}, mode {mode:o})"
             );
-            return Err(whole(path, message, &format!("chown root:root /{path} && chmod go-w /{path}")));
+            let help = format!("chown root:root {part} && chmod go-w {part}");
+            return Err(Box::new(whole(path, message, &help)));
         }
     }
     Ok(())

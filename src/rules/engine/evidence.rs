@@ -9,18 +9,24 @@ const LIMIT: usize = 24;
 /// Derived lines that are kept although the facts alone would fill the limit.
 const DERIVED: usize = 12;
 
+/// Facts looked up for one finding; a rule that fires because none of 300 devices is right has read thousands.
+const LOOKED_UP: usize = 1024;
+
 /// Lines without repetitions, in order of arrival.
 #[derive(Default)]
 pub(super) struct Lines {
     facts: Vec<Evidence>,
     derived: Vec<Evidence>,
     seen: HashSet<(String, Option<u32>, String)>,
+    looked_up: usize,
 }
 
 impl Lines {
     /// The lines behind facts that an expression read.
     pub(super) fn facts(&mut self, env: &Env<'_>, reads: &[Place]) {
-        for place in reads {
+        let room = LOOKED_UP.saturating_sub(self.looked_up);
+        self.looked_up += reads.len();
+        for place in reads.iter().take(room) {
             for line in env.evidence(&place.pointer()) {
                 self.push(line.clone());
             }
@@ -103,7 +109,8 @@ impl Lines {
         lines.append(&mut self.derived);
         let left_out = total - lines.len();
         if left_out > 0 {
-            lines.push(Evidence::new("derived", format!("{left_out} more lines")));
+            let least = if self.looked_up > LOOKED_UP { "at least " } else { "" };
+            lines.push(Evidence::new("derived", format!("{least}{left_out} more lines")));
         }
         lines
     }

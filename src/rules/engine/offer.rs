@@ -23,7 +23,9 @@ pub(super) fn offers<'a>(check: &'a CompiledCheck, env: &Env<'a>, lines: &mut Li
                     "remedy {} is not offered: its words are not known",
                     remedy.remedy.name
                 ));
-                causes.iter().for_each(|cause| lines.reason(env, cause));
+                for cause in &causes {
+                    lines.reason(env, cause);
+                }
             }
         }
     }
@@ -57,7 +59,9 @@ fn fill<'a>(remedy: &'a CompiledRemedy, env: &Env<'a>, lines: &mut Lines) -> Res
                     remedy.remedy.name,
                     because.fill(env)
                 ));
-                causes.iter().for_each(|cause| lines.reason(env, cause));
+                for cause in &causes {
+                    lines.reason(env, cause);
+                }
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use super::functions;
 use super::node::{Kind, Loop, Node, Op};
+use super::suggest::suggest;
 use super::types::{Scope, Type};
 
 /// Something wrong at a node.
@@ -79,17 +80,15 @@ impl<'a> Checker<'a> {
         let scope = self.scope;
         match operand {
             Type::Any => Type::Any,
-            Type::Object(object) => match scope.schema.fields_of(object) {
-                Some(fields) => match fields.get(field) {
-                    Some(ty) => ty.clone(),
-                    None => {
-                        let known: Vec<&str> = fields.keys().map(String::as_str).collect();
-                        let help = suggest(field, &known, "fields here");
-                        self.wrong(node, false, format!("no field `{field}` in {object}"), help)
-                    }
-                },
-                None => Type::Any,
-            },
+            Type::Object(object) => {
+                let Some(fields) = scope.schema.fields_of(object) else { return Type::Any };
+                if let Some(ty) = fields.get(field) {
+                    return ty.clone();
+                }
+                let known: Vec<&str> = fields.keys().map(String::as_str).collect();
+                let help = suggest(field, &known, "fields here");
+                self.wrong(node, false, format!("no field `{field}` in {object}"), help)
+            }
             Type::List(_) => self.wrong(
                 node,
                 false,
@@ -271,47 +270,16 @@ impl<'a> Checker<'a> {
 
     /// A literal compared with a closed set must be in it: a misspelt word would never be equal.
     fn one_of(&mut self, word: &Node, set: &Type) {
-        if let (Kind::Text(text), Type::Word(words)) = (&word.kind, set) {
-            if !words.iter().any(|w| **w == **text) {
-                let known: Vec<&str> = words.iter().map(String::as_str).collect();
-                let help = suggest(text, &known, "values here");
-                self.wrong(word, false, format!("`{text}` is none of the values of this fact"), help);
-            }
+        if let (Kind::Text(text), Type::Word(words)) = (&word.kind, set)
+            && !words.iter().any(|w| **w == **text)
+        {
+            let known: Vec<&str> = words.iter().map(String::as_str).collect();
+            let help = suggest(text, &known, "values here");
+            self.wrong(word, false, format!("`{text}` is none of the values of this fact"), help);
         }
     }
 }
 
 fn numbers_of(a: &Type, b: &Type) -> bool {
     a.is_number() && b.is_number()
-}
-
-/// "did you mean", or the whole list.
-pub(super) fn suggest(word: &str, known: &[&str], label: &str) -> String {
-    let near = known.iter().map(|k| (distance(word, k), *k)).filter(|(d, k)| *d <= 1 + k.len() / 4).min();
-    match near {
-        Some((_, near)) => format!("did you mean `{near}`? {label}: {}", known.join(", ")),
-        None => format!("{label}: {}", known.join(", ")),
-    }
-}
-
-/// Edit distance (Levenshtein), for words of this size only.
-fn distance(a: &str, b: &str) -> usize {
-    if a.len() > 64 || b.len() > 64 {
-        return usize::MAX;
-    }
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = i;
-        let mut left = i + 1;
-        for (cell, y) in row.iter_mut().skip(1).zip(&b) {
-            let next = (diagonal + usize::from(x != *y)).min(*cell + 1).min(left + 1);
-            diagonal = std::mem::replace(cell, next);
-            left = next;
-        }
-        if let Some(first) = row.first_mut() {
-            *first = i + 1;
-        }
-    }
-    row.last().copied().unwrap_or(usize::MAX)
 }

@@ -3,77 +3,13 @@
 use super::env::Env;
 use super::functions;
 use super::node::{Kind as NodeKind, Loop, Node, Op};
+use super::operators::{arithmetic, compare};
 use super::value::{Kind, Place, Value};
-use std::cmp::Ordering;
+use super::verdict::{Cause, Item, Items, Outcome, Verdict, WhyOpen, absent, merge, problem};
 use std::collections::HashMap;
 
 /// Nodes that one evaluation may visit; a rule over 300 devices needs some thousands.
 const STEP_LIMIT: u32 = 2_000_000;
-/// Longest string an expression may build, in bytes.
-pub(super) const TEXT_LIMIT: usize = 1 << 20;
-/// Longest list an expression may build.
-const LIST_LIMIT: usize = 1 << 17;
-/// Causes kept for one undetermined result.
-const CAUSE_LIMIT: usize = 64;
-
-/// What an evaluation gave.
-#[derive(Clone, Debug)]
-pub enum Verdict<'a> {
-    /// A value.
-    Value(Value<'a>),
-    /// Nothing: a fact that decides is unknown or absent.
-    Undetermined(Vec<Cause>),
-}
-
-/// One reason for an undetermined result.
-#[derive(Clone, Debug)]
-pub struct Cause {
-    /// The fact, where one is to blame.
-    pub place: Option<Place>,
-    /// What about it.
-    pub why: WhyOpen,
-}
-
-/// What kept an expression from a value.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum WhyOpen {
-    /// The fact is unknown.
-    Unknown,
-    /// The fact is known to be absent, and the expression needed its value.
-    Absent,
-    /// The operation has no result for these values (division by zero, index past the end).
-    Problem(String),
-}
-
-/// A verdict and the facts behind it.
-#[derive(Clone, Debug)]
-pub struct Outcome<'a> {
-    /// The verdict.
-    pub verdict: Verdict<'a>,
-    /// Facts that decided it, in reading order: for `a || b` the side that is true, for `exists` the element
-    /// that is, for `filter` the elements kept.
-    pub reads: Vec<Place>,
-}
-
-/// One element of a list to iterate.
-#[derive(Clone, Debug)]
-pub struct Item<'a> {
-    /// The element.
-    pub value: Value<'a>,
-    /// Facts that chose it.
-    pub reads: Vec<Place>,
-    /// Why it is open whether the element belongs to the list; empty when it does.
-    pub open: Vec<Cause>,
-}
-
-/// A list to iterate.
-#[derive(Clone, Debug, Default)]
-pub struct Items<'a> {
-    /// The elements.
-    pub items: Vec<Item<'a>>,
-    /// Facts that concern no single element.
-    pub reads: Vec<Place>,
-}
 
 pub(super) fn run<'a>(root: &'a Node, env: &Env<'a>) -> Outcome<'a> {
     let mut eval = Eval::new(env);
@@ -94,19 +30,6 @@ struct Eval<'a> {
     env: Env<'a>,
     reads: Vec<Place>,
     steps: u32,
-}
-
-fn problem<T>(text: impl Into<String>) -> Result<T, Vec<Cause>> {
-    Err(vec![Cause { place: None, why: WhyOpen::Problem(text.into()) }])
-}
-
-fn absent(value: &Value) -> Vec<Cause> {
-    vec![Cause { place: value.place.clone(), why: WhyOpen::Absent }]
-}
-
-fn merge(causes: &mut Vec<Cause>, more: Vec<Cause>) {
-    let room = CAUSE_LIMIT.saturating_sub(causes.len());
-    causes.extend(more.into_iter().take(room));
 }
 
 impl<'a> Eval<'a> {
@@ -405,57 +328,4 @@ fn share_out(reads: Vec<Place>, items: &mut [Item]) -> Vec<Place> {
         rest.push(read);
     }
     rest
-}
-
-fn compare<'a>(op: Op, left: &Value<'a>, right: &Value<'a>) -> Eval1<'a> {
-    let Some(order) = left.order(right) else { return problem("values that have no order") };
-    Ok(Value::bool(match op {
-        Op::Less => order == Ordering::Less,
-        Op::LessEqual => order != Ordering::Greater,
-        Op::Greater => order == Ordering::Greater,
-        _ => order != Ordering::Less,
-    }))
-}
-
-fn arithmetic<'a>(op: Op, left: &Value<'a>, right: &Value<'a>) -> Eval1<'a> {
-    let result = match (&left.kind, &right.kind) {
-        (Kind::Int(a), Kind::Int(b)) => {
-            if *b == 0 && matches!(op, Op::Divide | Op::Remainder) {
-                return problem("division by zero");
-            }
-            let result = match op {
-                Op::Add => a.checked_add(*b),
-                Op::Subtract => a.checked_sub(*b),
-                Op::Multiply => a.checked_mul(*b),
-                Op::Divide => a.checked_div(*b),
-                _ => a.checked_rem(*b),
-            };
-            let Some(result) = result else { return problem("out of the range of integers") };
-            Kind::Int(result)
-        }
-        (Kind::Double(a), Kind::Double(b)) => Kind::Double(match op {
-            Op::Add => a + b,
-            Op::Subtract => a - b,
-            Op::Multiply => a * b,
-            Op::Divide => a / b,
-            _ => return problem("no remainder of fractions"),
-        }),
-        (Kind::Text(a), Kind::Text(b)) if op == Op::Add => {
-            if a.len() + b.len() > TEXT_LIMIT {
-                return problem("the text grows too long");
-            }
-            Kind::Text(format!("{a}{b}").into())
-        }
-        _ => match (op, left.elements(), right.elements()) {
-            (Op::Add, Some(mut all), Some(more)) => {
-                if all.len() + more.len() > LIST_LIMIT {
-                    return problem("the list grows too long");
-                }
-                all.extend(more);
-                return Ok(Value::list(all));
-            }
-            _ => return problem("arithmetic on values that are no numbers"),
-        },
-    };
-    Ok(Value::of(result))
 }

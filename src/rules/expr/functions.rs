@@ -1,10 +1,12 @@
 //! Functions of expressions: CEL's own on strings, lists and numbers, and a few for sentences.
 
-use super::check::suggest;
-use super::eval::{TEXT_LIMIT, WhyOpen};
+use super::suggest::suggest;
+
 use super::node::{Kind as NodeKind, Node, Pattern};
+use super::operators::TEXT_LIMIT;
 use super::types::Type;
 use super::value::{Kind, Value};
+use super::verdict::WhyOpen;
 use regex::RegexBuilder;
 use std::collections::HashSet;
 
@@ -230,7 +232,7 @@ fn gib(bytes: i64) -> String {
         }
         let rest = bytes & ((1 << shift) - 1);
         // Tenths, rounded down: nothing is shown larger than it is.
-        let tenths = (rest >> (shift - 10)) * 10 >> 10;
+        let tenths = ((rest >> (shift - 10)) * 10) >> 10;
         return if tenths == 0 { format!("{whole} {unit}") } else { format!("{whole}.{tenths} {unit}") };
     }
     format!("{bytes} bytes")

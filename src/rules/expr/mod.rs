@@ -17,17 +17,20 @@ mod env;
 mod eval;
 mod functions;
 mod node;
+mod operators;
 mod parse;
+mod suggest;
 mod types;
 mod value;
+mod verdict;
 
 #[cfg(test)]
 mod tests;
 
 pub use env::Env;
-pub use eval::{Cause, Item, Items, Outcome, Verdict, WhyOpen};
 pub use types::{Schema, Scope, Type};
 pub use value::{Place, Value};
+pub use verdict::{Cause, Item, Items, Outcome, Verdict, WhyOpen};
 
 use node::Node;
 use std::ops::Range;

@@ -299,15 +299,8 @@ fn a_costly_expression_stops() {
     let list = format!("[{}]", ["1"; 200].join(","));
     let text = format!("{list}.all(a, {list}.all(b, {list}.all(c, {list}.all(d, a == d))))");
     assert_eq!(value(&text), "open: too costly for these facts");
-    let doubling = format!(
-        "['x']{}",
-        (b'a'..=b'z')
-            .map(|c| {
-                let c = char::from(c);
-                format!(".map({c}, {c} + {c})")
-            })
-            .collect::<String>()
-    );
+    let double = |c: char| format!(".map({c}, {c} + {c})");
+    let doubling = format!("['x']{}", ('a'..='z').map(double).collect::<Vec<_>>().concat());
     assert_eq!(value(&doubling), "open: the text grows too long");
 }
 

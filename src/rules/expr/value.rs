@@ -94,7 +94,11 @@ impl Place {
                     }
                     text.push_str(name);
                 }
-                Key::Index(index) => text.push_str(&format!("[{index}]")),
+                Key::Index(index) => {
+                    text.push('[');
+                    text.push_str(&index.to_string());
+                    text.push(']');
+                }
             }
         }
         text
