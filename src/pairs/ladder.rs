@@ -19,7 +19,7 @@ pub const RUNGS: [&str; 7] = [
 /// Builds the rungs from facts; the data rungs need a benchmark record and stay unknown without one, unless
 /// the log already proves that writes were rejected.
 pub(super) fn climb(host: &Host, a: &Gpu, b: &Gpu, pair: &Pair) -> Vec<Rung> {
-    let mut rungs = vec![topology(pair), permission(host, a, b, pair), grant(host, a, b, &pair.route), copied(host, a, b)];
+    let mut rungs = vec![topology(pair), permission(pair), grant(host, a, b, pair), copied(host, a, b)];
     for name in &RUNGS[4..] {
         rungs.push(rung(name, Outcome::Unknown, Outcome::Unknown, "not measured: needs a benchmark record"));
     }
@@ -43,66 +43,45 @@ fn topology(pair: &Pair) -> Rung {
     rung("topology", outcome, outcome, why)
 }
 
-fn permission(host: &Host, a: &Gpu, b: &Gpu, pair: &Pair) -> Rung {
-    const NAME: &str = "kernel-permission";
-    if pair.uses_p2pdma {
-        let both = |reach: Outcome| match (pair.p2pdma, reach) {
-            (Outcome::Fail, _) | (_, Outcome::Fail) => Outcome::Fail,
-            (Outcome::Pass, Outcome::Pass) => Outcome::Pass,
-            _ => Outcome::Unknown,
-        };
-        let why = if pair.p2pdma == Outcome::Pass {
-            format!("{}; {}", pair.p2pdma_why, pair.reach_why)
-        } else {
-            pair.p2pdma_why.clone()
-        };
-        return rung(NAME, both(pair.a_reaches_b), both(pair.b_reaches_a), why);
-    }
-    if is_direct(&pair.route) {
-        return rung(NAME, Outcome::NotApplicable, Outcome::NotApplicable, "a GPU link, not the PCI fabric");
-    }
-    let way = |from: &Gpu, to: &Gpu| match rejected(host, from, to) {
-        Some(true) => Outcome::Fail,
-        Some(false) if matches!(from.translation.value().map(String::as_str), Some("none" | "identity")) => {
-            Outcome::Pass
-        }
-        _ => Outcome::Unknown,
-    };
-    let (out, back) = (way(a, b), way(b, a));
-    let why = if out == Outcome::Fail || back == Outcome::Fail {
-        "the IOMMU rejected requests to the peer's BAR".to_owned()
-    } else if out == Outcome::Pass && back == Outcome::Pass {
-        "no translation stands between the two, and the log names no rejected request".to_owned()
-    } else {
-        match (a.translation.value(), host.log.available.is_unknown()) {
-            (_, true) => "the kernel log could not be read".to_owned(),
-            (Some(kind), _) => format!("domain of {}: {kind}; only verified data tells", a.bdf),
-            (None, _) => "the IOMMU domain is not known".to_owned(),
-        }
-    };
-    rung(NAME, out, back, why)
+/// The kernel's p2pdma answer; the NVIDIA driver does not ask for it.
+fn permission(pair: &Pair) -> Rung {
+    rung("kernel-permission", pair.p2pdma, pair.p2pdma, pair.p2pdma_why.clone())
 }
 
-fn grant(host: &Host, a: &Gpu, b: &Gpu, route: &str) -> Rung {
+fn grant(host: &Host, a: &Gpu, b: &Gpu, pair: &Pair) -> Rung {
     const NAME: &str = "driver-grant";
     match a.vendor.as_str() {
-        "nvidia" => nvidia_grant(host, a, b, route),
-        "amd" => {
-            let way = |from: &Gpu, to: &Gpu| match from.kfd_peers.value() {
-                Some(peers) if peers.contains(&to.bdf) => Outcome::Pass,
-                Some(_) => Outcome::Fail,
-                None => Outcome::Unknown,
-            };
-            let (out, back) = (way(a, b), way(b, a));
-            let why = match (out, back) {
-                (Outcome::Pass, Outcome::Pass) => "KFD links the two GPUs",
-                (Outcome::Unknown, _) | (_, Outcome::Unknown) => "the KFD topology could not be read",
-                _ => "KFD shows no link between the two GPUs",
-            };
-            rung(NAME, out, back, why)
-        }
+        "nvidia" => nvidia_grant(host, a, b, &pair.route),
+        "amd" => amd_grant(a, b, pair),
         _ => rung(NAME, Outcome::Unknown, Outcome::Unknown, "this driver does not tell"),
     }
+}
+
+/// What KFD shows, and the gate of amdgpu that explains it: addressability, then visible memory.
+fn amd_grant(a: &Gpu, b: &Gpu, pair: &Pair) -> Rung {
+    const NAME: &str = "driver-grant";
+    let hidden = |target: &Gpu| {
+        matches!((target.amd.visible_vram.value(), target.amd.vram.value()), (Some(x), Some(y)) if x < y)
+    };
+    let way = |from: &Gpu, to: &Gpu, reach: Outcome| match from.kfd_peers.value() {
+        Some(peers) if peers.contains(&to.bdf) => Outcome::Pass,
+        Some(_) => Outcome::Fail,
+        None if reach == Outcome::Fail || hidden(to) => Outcome::Fail,
+        None => Outcome::Unknown,
+    };
+    let (out, back) = (way(a, b, pair.a_reaches_b), way(b, a, pair.b_reaches_a));
+    let why = if out == Outcome::Pass && back == Outcome::Pass {
+        "KFD links the two GPUs".to_owned()
+    } else if pair.a_reaches_b == Outcome::Fail || pair.b_reaches_a == Outcome::Fail {
+        format!("amdgpu refuses: {}", pair.reach_why)
+    } else if hidden(a) || hidden(b) {
+        "amdgpu refuses: not all memory of the target is visible".to_owned()
+    } else if out == Outcome::Unknown || back == Outcome::Unknown {
+        "the KFD topology could not be read".to_owned()
+    } else {
+        "KFD shows no link between the two GPUs".to_owned()
+    };
+    rung(NAME, out, back, why)
 }
 
 fn nvidia_grant(host: &Host, a: &Gpu, b: &Gpu, route: &str) -> Rung {
