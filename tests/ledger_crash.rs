@@ -1,6 +1,6 @@
 //! Killed at any point, the next run leaves the tree wholly old or wholly new. Needs the feature
 //! `crashpoints`: `cargo test --features crashpoints --test ledger_crash`.
-#![allow(missing_docs)]
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs, unreachable_pub)]
 #![cfg(feature = "crashpoints")]
 
 mod host_tree;
@@ -165,7 +165,7 @@ fn judge(root: &Path, case: &Case, (first, second): &(Picture, Picture), at: &st
     let names = std::fs::read_dir(root.join("var/lib/peerfix/ledger")).unwrap();
     for name in names {
         let name = name.unwrap().file_name();
-        assert!(!name.to_str().unwrap().starts_with('.'), "{at}: {name:?} is left over");
+        assert!(!name.to_str().unwrap().starts_with('.'), "{at}: {} is left over", name.display());
     }
     let mut again = Ledger::open(root).unwrap();
     assert!(again.recovered().is_empty(), "{at}: nothing is left to do: {:?}", again.recovered());
@@ -249,4 +249,22 @@ fn with_commands() {
         kill_everywhere(Path::new(&root), case, false, &mut hit);
     }
     assert!(hit.contains("command-ran") && hit.contains("commands-ran"), "{hit:?}");
+}
+
+#[test]
+fn a_file_edited_between_the_kill_and_the_next_run_is_left_alone_and_named() {
+    let folder = namespace::folder();
+    let root = folder.path();
+    lay(root);
+    let before = see(root);
+    assert!(killed(root, "apply", "before-commit"));
+    assert_eq!(history::list(root).unwrap()[0].state, State::Prepared, "reading recovers nothing");
+    std::fs::write(root.join("etc/kernel/cmdline"), "theirs\n").unwrap();
+    let ledger = Ledger::open(root).unwrap();
+    let recovered = &ledger.recovered()[0];
+    assert!(recovered.did.contains("put back, except") && recovered.did.contains("etc/kernel/cmdline"));
+    let now = see(root);
+    assert_eq!(now["kernel/cmdline"].content, b"theirs\n");
+    assert_eq!(now["default/grub"], before["default/grub"]);
+    assert!(!now.contains_key("made"));
 }

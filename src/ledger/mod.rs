@@ -39,6 +39,7 @@ mod state_folder;
 mod store;
 mod target_file;
 mod undo;
+mod words;
 
 pub use commands::CommandOutput;
 pub use crash::CRASH_POINTS;

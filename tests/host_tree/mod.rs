@@ -67,7 +67,9 @@ pub fn picture(dir: &Path) -> BTreeMap<String, Seen> {
 
 /// A picture without times.
 pub fn timeless(mut picture: BTreeMap<String, Seen>) -> BTreeMap<String, Seen> {
-    picture.values_mut().for_each(|seen| seen.mtime = None);
+    for seen in picture.values_mut() {
+        seen.mtime = None;
+    }
     picture
 }
 
