@@ -21,7 +21,7 @@ pub(super) const LOG: &str = "commands.log";
 /// Bytes of output kept from the start and from the end of one command each.
 const KEPT: usize = 64 << 10;
 /// How long one command may take: rebuilding the initramfs of every kernel takes minutes.
-const DEADLINE: Duration = Duration::from_secs(30 * 60);
+const DEADLINE: Duration = Duration::from_mins(30);
 /// How long output may still arrive once the command has ended (a daemon may hold the pipe for ever).
 const AFTERWARDS: Duration = Duration::from_secs(2);
 /// Lines of output shown in messages.
@@ -120,8 +120,7 @@ fn wait(mut child: Child, lines: &Receiver<Vec<u8>>) -> (String, bool, String) {
             Ok(None) if started.elapsed() > DEADLINE => {
                 let _ = child.kill();
                 let _ = child.wait();
-                let minutes = DEADLINE.as_secs() / 60;
-                break Err(format!("killed: did not end within {minutes} minutes"));
+                break Err(format!("killed: did not end within {} seconds", DEADLINE.as_secs()));
             }
             // A pipe closed early must not make this loop spin.
             Ok(None) if arrived.is_err() => std::thread::sleep(Duration::from_millis(5)),

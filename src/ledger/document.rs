@@ -118,12 +118,12 @@ impl Document {
                 known: VERSION.to_string(),
             });
         }
-        strict(bytes, head.version.minor <= VERSION.minor).map_err(damaged)
+        strict(bytes, head.version <= VERSION).map_err(damaged)
     }
 
     /// True when every part of it is understood, so that it may be acted on.
     pub(super) fn known(&self) -> bool {
-        self.version.minor <= VERSION.minor
+        self.version <= VERSION
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::crash::crashpoint;
 use super::dir::Dir;
-use super::document::{Document, FileRecord, RunPolicy, SCHEMA, VERSION, now};
+use super::document::{Document, FileRecord, SCHEMA, VERSION, now};
 use super::error::{LedgerError, state};
 use super::journal::{Step, append};
 use super::metadata::Metadata;
@@ -94,7 +94,7 @@ fn fill(entries: &Dir, hidden: &str, document: &Document, files: &[Versions<'_>]
     Ok(())
 }
 
-/// Writes a new file of the entry and makes it durable.
+/// Writes a new file and makes it durable.
 fn put(entry: &Dir, name: &str, bytes: &[u8]) -> io::Result<()> {
     let mut file = entry.create(name, 0o600)?;
     file.write_all(bytes)?;
@@ -112,7 +112,19 @@ pub(super) fn copy(folder: &Dir, index: usize, bytes: &[u8], meta: &Metadata) ->
     file.sync_all()
 }
 
-/// True when commands of `run` are left to a person.
-pub(super) fn only_printed(run: RunPolicy) -> bool {
-    run == RunPolicy::PrintOnly
+/// Keeps the merged bytes of a revert, by index, before the journal names them.
+pub(super) fn keep_merged(entry: &Dir, merged: &[(usize, Vec<u8>)]) -> io::Result<()> {
+    if merged.is_empty() {
+        return Ok(());
+    }
+    if entry.stat("revert")?.is_none() {
+        entry.make("revert", 0o700)?;
+        entry.sync()?;
+    }
+    let folder = entry.dir("revert")?;
+    for (index, bytes) in merged {
+        folder.remove(index.to_string())?;
+        put(&folder, &index.to_string(), bytes)?;
+    }
+    folder.sync()
 }

@@ -44,7 +44,11 @@ pub enum LedgerError {
         reason: String,
     },
     /// Written by a newer peerfix.
-    #[error("{path}: format {found} is newer than this program knows ({known}); use the newer peerfix, or the revert.sh beside it", path = path.display())]
+    #[error(
+        "{path}: format {found} is newer than this program knows ({known}); use the newer peerfix, or the \
+         revert.sh beside it",
+        path = path.display()
+    )]
     Newer {
         /// The document.
         path: PathBuf,
@@ -54,7 +58,11 @@ pub enum LedgerError {
         known: String,
     },
     /// An entry of the ledger cannot be understood.
-    #[error("{path}: damaged: {reason}; nothing was touched (its revert.sh may still work; move the entry away to go on without it)", path = path.display())]
+    #[error(
+        "{path}: damaged: {reason}; nothing was touched (its revert.sh may still work; move the entry away \
+         to go on without it)",
+        path = path.display()
+    )]
     Damaged {
         /// The document.
         path: PathBuf,

@@ -4,7 +4,6 @@ use super::Ledger;
 use super::commands::{CommandOutput, LOG, run};
 use super::crash::crashpoint;
 use super::document::RunPolicy;
-use super::entry::only_printed;
 use super::error::{CommandFailure, LedgerError, state};
 use super::journal::{Step, append};
 use super::quote::command_line;
@@ -21,7 +20,7 @@ impl Ledger {
     pub(super) fn finish(&self, stored: &Stored, policy: RunPolicy) -> Result<Finished, LedgerError> {
         let log = |step| append(&stored.dir, step).map_err(state(stored.dir.path(), "write the journal"));
         let commands = &stored.document.commands;
-        if only_printed(policy) {
+        if policy == RunPolicy::PrintOnly {
             log(Step::Applied { outstanding: commands.clone() })?;
             let outstanding = commands.iter().map(|argv| command_line(argv)).collect();
             return Ok(Finished { outstanding, outputs: Vec::new() });
@@ -116,7 +115,7 @@ impl Ledger {
         commands: &[Vec<String>],
         policy: RunPolicy,
     ) -> (Vec<Vec<String>>, Vec<CommandOutput>) {
-        if only_printed(policy) {
+        if policy == RunPolicy::PrintOnly {
             return (commands.to_vec(), Vec::new());
         }
         let mut outstanding = Vec::new();

@@ -39,6 +39,7 @@ mod state_folder;
 mod store;
 mod target_file;
 mod undo;
+mod words;
 
 pub use commands::CommandOutput;
 pub use crash::CRASH_POINTS;
@@ -68,7 +69,7 @@ pub struct Ledger {
     /// Entries that cannot be understood and may be unfinished.
     damaged: Vec<Damage>,
     /// Held for the lock on it.
-    _lock: File,
+    lock: File,
 }
 
 impl Ledger {
@@ -83,7 +84,7 @@ impl Ledger {
         let target = place::Target::open(target).map_err(state(target, "open the root"))?;
         let (lock, entries) = state_folder::open(&target)?;
         let store = Store { target, entries: Some(entries) };
-        let mut ledger = Self { store, recovered: Vec::new(), damaged: Vec::new(), _lock: lock };
+        let mut ledger = Self { store, recovered: Vec::new(), damaged: Vec::new(), lock };
         ledger.recover()?;
         Ok(ledger)
     }
@@ -96,5 +97,12 @@ impl Ledger {
     /// Entries that cannot be understood; nothing is applied while there are any.
     pub fn damaged(&self) -> &[Damage] {
         &self.damaged
+    }
+}
+
+impl Drop for Ledger {
+    fn drop(&mut self) {
+        // Closing alone would keep the lock while a child that is just being started still has the file open.
+        let _ = self.lock.unlock();
     }
 }

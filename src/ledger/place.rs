@@ -64,8 +64,8 @@ impl Target {
     }
 
     fn walk(&self, path: &str) -> Result<Place, Lost> {
-        let start = self.root.again().map_err(|e| Lost::Io("/".to_owned(), e))?;
-        let mut way = Way { dirs: vec![(start, String::new())] };
+        let root = self.root.again().map_err(|e| Lost::Io("/".to_owned(), e))?;
+        let mut way = Way { dirs: vec![(root, String::new())] };
         let mut todo: Vec<Step> = steps(Path::new(path), false);
         let mut links = 0;
         while let Some(step) = todo.pop() {

@@ -7,7 +7,6 @@ use super::entry::UNFINISHED;
 use super::error::{LedgerError, state};
 use super::history::Damage;
 use super::journal::Step;
-use super::quote::command_line;
 use super::run_in_target::check_policy;
 use super::store::Stored;
 use schemars::JsonSchema;
@@ -166,9 +165,4 @@ fn left(kept: &[String]) -> String {
     } else {
         format!(", except what someone changed meanwhile: {}", kept.join(", "))
     }
-}
-
-/// Commands as one would type them.
-pub(super) fn typed(commands: &[Vec<String>]) -> Vec<String> {
-    commands.iter().map(|argv| command_line(argv)).collect()
 }

@@ -5,11 +5,12 @@ use super::Ledger;
 use super::commands::{CommandOutput, LOG};
 use super::crash::crashpoint;
 use super::document::RunPolicy;
+use super::entry::keep_merged;
 use super::error::{CommandFailure, LedgerError, state};
 use super::journal::{Action, FileRevert, Step, append};
 use super::quote::command_line;
 use super::replace::{remove, stage, swap, temporary};
-use super::revert_plan::{FileOutcome, Planned, Selected, keep_merged, plan, select, wanted};
+use super::revert_plan::{FileOutcome, Planned, Selected, plan, select};
 use super::run_in_target::check_policy;
 use super::store::{Store, Stored};
 use super::target_file::look;
@@ -113,7 +114,7 @@ impl Ledger {
         crashpoint!("merged-kept");
         append(&stored.dir, Step::Reverting { files: entry.files.clone(), run }).map_err(journal())?;
         crashpoint!("revert-planned");
-        if let Err(error) = self.stage_back(stored, &entry.files) {
+        if let Err(error) = self.stage_back(stored, &entry.files, "no file was touched, the change stands") {
             // A full disk or the like: no file is touched yet, so the change stands as it was.
             self.unstage(stored, &entry.files);
             append(&stored.dir, Step::RevertGivenUp { why: error.to_string() }).map_err(journal())?;
@@ -124,9 +125,9 @@ impl Ledger {
     }
 
     /// Writes the temporary files of a revert.
-    fn stage_back(&self, stored: &Stored, files: &[FileRevert]) -> Result<(), LedgerError> {
+    fn stage_back(&self, stored: &Stored, files: &[FileRevert], left: &str) -> Result<(), LedgerError> {
         for file in files {
-            let (Some(bytes), Some(meta)) = (wanted(stored, file)?, &file.result) else { continue };
+            let (Some(bytes), Some(meta)) = (stored.wanted(file)?, &file.result) else { continue };
             let Some(record) = stored.document.files.get(file.index) else { continue };
             let place = self.store.target.locate(&record.real)?;
             if place.real != record.real || !place.missing.is_empty() {
@@ -138,7 +139,7 @@ impl Ledger {
                 path: record.path.clone(),
                 action: "write a temporary file beside it",
                 source,
-                left: "no file was touched, the change stands".to_owned(),
+                left: left.to_owned(),
             })?;
         }
         Ok(())
@@ -205,7 +206,11 @@ impl Ledger {
         stored: &Stored,
         files: &[FileRevert],
     ) -> Result<Vec<String>, LedgerError> {
-        self.stage_back(stored, files)?;
+        self.stage_back(
+            stored,
+            files,
+            "taking the change back is not finished; the next run goes on with it",
+        )?;
         self.swap_back(stored, files)
     }
 

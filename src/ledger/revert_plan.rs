@@ -1,6 +1,5 @@
 //! How entries are taken back, decided for all files of all of them before one is touched.
 
-use super::dir::Dir;
 use super::document::FileRecord;
 use super::error::{Conflict, LedgerError};
 use super::journal::{Action, FileRevert, Step};
@@ -267,31 +266,4 @@ fn conflict(
         kept_after: stored.kept_path("after", index),
         diff: diff(&file.path, Some(&after), bytes(now)),
     })
-}
-
-/// Bytes that a file of a plan is to have.
-pub(super) fn wanted(stored: &Stored, file: &FileRevert) -> Result<Option<Vec<u8>>, LedgerError> {
-    let Some(meta) = &file.result else { return Ok(None) };
-    let version = if file.action == Action::Merge { "revert" } else { "before" };
-    stored.kept(version, file.index, meta).map(Some)
-}
-
-/// Keeps merged bytes in the entry before the journal names them.
-pub(super) fn keep_merged(entry: &Dir, merged: &[(usize, Vec<u8>)]) -> std::io::Result<()> {
-    use std::io::Write;
-    if merged.is_empty() {
-        return Ok(());
-    }
-    if entry.stat("revert")?.is_none() {
-        entry.make("revert", 0o700)?;
-        entry.sync()?;
-    }
-    let folder = entry.dir("revert")?;
-    for (index, bytes) in merged {
-        folder.remove(index.to_string())?;
-        let mut file = folder.create(index.to_string(), 0o600)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-    }
-    folder.sync()
 }

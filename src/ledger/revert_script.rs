@@ -41,7 +41,7 @@ pub(super) fn script(document: &Document) -> String {
     text
 }
 
-const HEADER: &str = r#"#
+const HEADER: &str = "#
 #   sh revert.sh              on the running system
 #   ROOT=/mnt sh revert.sh    from a rescue shell, with the system mounted at /mnt
 #   FORCE=1 sh revert.sh      also where a file changed since; the changed file is kept beside this script
@@ -54,7 +54,7 @@ ROOT=${ROOT%/}
 FORCE=${FORCE:-0}
 case $0 in */*) HERE=${0%/*} ;; *) HERE=. ;; esac
 case $HERE in -*) HERE=./$HERE ;; esac
-"#;
+";
 
 const FUNCTIONS: &str = r#"CHANGED=0
 LEFT=0

@@ -35,7 +35,7 @@ fn below(folder: &Dir, name: &str) -> Result<Dir, LedgerError> {
 /// Opens a directory, made with `mode` when it is missing.
 fn child(dir: &Dir, name: &str, mode: u32) -> Result<Dir, LedgerError> {
     let path = dir.join(name);
-    let made = match dir.make(name, mode) {
+    let new = match dir.make(name, mode) {
         Ok(()) => true,
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => false,
         // Says EROFS or EACCES although the directory may be there.
@@ -44,7 +44,7 @@ fn child(dir: &Dir, name: &str, mode: u32) -> Result<Dir, LedgerError> {
         }
         Err(_) => false,
     };
-    if made {
+    if new {
         dir.sync().map_err(state(dir.path(), "sync the folder"))?;
     }
     dir.dir(name).map_err(state(path, "open the folder"))

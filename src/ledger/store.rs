@@ -4,7 +4,7 @@ use super::digest::sha256;
 use super::dir::Dir;
 use super::document::Document;
 use super::error::{LedgerError, state};
-use super::journal::{Event, JOURNAL, Step, parse};
+use super::journal::{Action, Event, FileRevert, JOURNAL, Step, parse};
 use super::metadata::Metadata;
 use super::place::Target;
 use std::path::{Path, PathBuf};
@@ -128,6 +128,13 @@ impl Stored {
             return Err(LedgerError::Damaged { path, reason });
         }
         Ok(bytes)
+    }
+
+    /// Bytes that a file being taken back is to have; none when it is removed or not touched.
+    pub(super) fn wanted(&self, file: &FileRevert) -> Result<Option<Vec<u8>>, LedgerError> {
+        let Some(meta) = &file.result else { return Ok(None) };
+        let version = if file.action == Action::Merge { "revert" } else { "before" };
+        self.kept(version, file.index, meta).map(Some)
     }
 
     /// Where that copy is.

@@ -108,9 +108,8 @@ pub(super) fn may_replace(path: &str, place: &Place) -> Result<(), LedgerError> 
             "has {names} names (hard links); replacing it would split them, so make it a file of its own first"
         )));
     }
-    if stat.st_dev != place.dir.own_stat().map_err(broken)?.st_dev
-        || attributes(&place.dir, &place.name).contains(StatxAttributes::MOUNT_ROOT)
-    {
+    // Device numbers do not tell: on overlayfs a file and its directory may differ.
+    if attributes(&place.dir, &place.name).contains(StatxAttributes::MOUNT_ROOT) {
         return Err(refuse(
             "is a mount point of its own and cannot be replaced; change it where it comes from",
         ));

@@ -1,5 +1,5 @@
 //! Requests for the ledger, and pictures of a tree to compare before and after.
-#![allow(dead_code)]
+#![allow(dead_code, missing_docs, unreachable_pub)]
 
 use peerfix::ledger::{ChangeRecord, Request, RunPolicy};
 use peerfix::plan::Operation;
@@ -67,7 +67,9 @@ pub fn picture(dir: &Path) -> BTreeMap<String, Seen> {
 
 /// A picture without times.
 pub fn timeless(mut picture: BTreeMap<String, Seen>) -> BTreeMap<String, Seen> {
-    picture.values_mut().for_each(|seen| seen.mtime = None);
+    for seen in picture.values_mut() {
+        seen.mtime = None;
+    }
     picture
 }
 

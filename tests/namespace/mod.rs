@@ -2,7 +2,7 @@
 //!
 //! A test calls [`enter`] first. Outside, that runs the same test again under `unshare -rm` with a fresh
 //! folder and waits for it; the folder is only removed once the namespace, and every mount in it, is gone.
-#![allow(dead_code)]
+#![allow(dead_code, missing_docs, unreachable_pub)]
 
 use nix::mount::{MsFlags, mount};
 use std::os::unix::fs::symlink;
@@ -21,7 +21,7 @@ pub fn enter(test: &str) -> Option<PathBuf> {
         eprintln!("skipped: {test}: mount namespaces are not permitted here");
         return None;
     }
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder();
     let status = Command::new("unshare")
         .arg("-rm")
         .arg(std::env::current_exe().unwrap())
@@ -31,6 +31,11 @@ pub fn enter(test: &str) -> Option<PathBuf> {
         .unwrap();
     assert!(status.success(), "{test} failed in its namespace");
     None
+}
+
+/// A temporary folder, in memory where there is such a place: thousands of fsyncs are free there.
+pub fn folder() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
 
 /// A folder made a mount point in which the system's programs run: `/usr` read-only, `/proc`, `/sys`, `/dev`.
