@@ -341,8 +341,8 @@ fn names_that_lead_nowhere_are_errors() {
     );
     assert_eq!(errors(&file("true", &CHECK.replace("as = \"g\"\n", "")))[0], "13:1 `each` without `as`");
     assert!(
-        errors(&file("true", &CHECK.replace("\"fail\"", "\"pass\"")))[0]
-            .contains("a check gives fail, warn or unknown")
+        errors(&file("true", &CHECK.replace("\"fail\"", "\"not-applicable\"")))[0]
+            .contains("a check gives fail, warn, unknown")
     );
     assert!(errors(&file("true", &CHECK.replace("\"g\"", "\"host\"")))[0].contains("cannot name an item"));
     assert!(errors(&file("true", &CHECK.replace("\"host.gpus\"", "\"pairs\"")))[0].contains("has no `bdf`"));

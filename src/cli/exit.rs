@@ -5,7 +5,7 @@ use std::process::ExitCode;
 /// Why the program ends as it does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Exit {
+pub(super) enum Exit {
     /// Done, nothing wrong.
     Done = 0,
     /// Findings at or above `--fail-on`.
@@ -32,26 +32,26 @@ impl From<Exit> for ExitCode {
 
 /// An error that ends the program: what to print, which code to return.
 #[derive(Debug)]
-pub struct Failure {
+pub(super) struct Failure {
     /// Code.
-    pub exit: Exit,
+    pub(super) exit: Exit,
     /// Message without the program's name.
-    pub message: String,
+    pub(super) message: String,
 }
 
 impl Failure {
     /// Usage or unreadable input.
-    pub fn usage(message: impl std::fmt::Display) -> Self {
+    pub(super) fn usage(message: impl std::fmt::Display) -> Self {
         Self { exit: Exit::Usage, message: message.to_string() }
     }
 
     /// Refused.
-    pub fn refused(message: impl std::fmt::Display) -> Self {
+    pub(super) fn refused(message: impl std::fmt::Display) -> Self {
         Self { exit: Exit::Refused, message: message.to_string() }
     }
 
     /// Internal error.
-    pub fn internal(message: impl std::fmt::Display) -> Self {
+    pub(super) fn internal(message: impl std::fmt::Display) -> Self {
         Self { exit: Exit::Internal, message: message.to_string() }
     }
 }

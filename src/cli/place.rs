@@ -6,20 +6,20 @@ use std::path::Path;
 
 /// Where facts and configuration come from.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub(super) struct Place {
     /// Hardware and the running kernel.
-    pub hardware: Root,
+    pub(super) hardware: Root,
     /// Configuration.
-    pub config: Root,
+    pub(super) config: Root,
     /// In words, for the report.
-    pub words: String,
+    pub(super) words: String,
     /// The option that names the place in the next command.
-    pub option: String,
+    pub(super) option: String,
 }
 
 impl Place {
     /// For reading: `--host` is the whole host; `--root` moves the configuration.
-    pub fn reading(host: Option<&Path>, root: Option<&Path>) -> Result<Self, Failure> {
+    pub(super) fn reading(host: Option<&Path>, root: Option<&Path>) -> Result<Self, Failure> {
         let hardware = match (host, root) {
             (Some(path), _) => Root::open(path).map_err(Failure::usage)?,
             (None, Some(root)) if !is_slash(root) => Root::target(root).map_err(Failure::usage)?,
@@ -45,7 +45,7 @@ impl Place {
     }
 
     /// For writing: facts of another host never decide what is written to this machine.
-    pub fn writing(host: Option<&Path>, root: Option<&Path>) -> Result<Self, Failure> {
+    pub(super) fn writing(host: Option<&Path>, root: Option<&Path>) -> Result<Self, Failure> {
         let place = Self::reading(host, root)?;
         if !place.hardware.is_live() && place.config.is_live() {
             return Err(Failure::usage(

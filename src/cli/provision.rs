@@ -130,11 +130,13 @@ fn unchanged(
         note(global, "No hardware facts below this root: name the host with --host (`--host /` for this machine).");
         return Ok(Exit::Refused);
     }
-    // A rule that was named and could not be answered is a refusal; without names it is only left.
-    let named = !policy.only.is_empty() && selection.pending.is_empty() && !selection.left.is_empty();
-    Ok(if named {
-        Exit::Refused
-    } else if args.unchanged_exit_77 {
+    // Refused: a rule that was named cannot be answered, or a fault waits for consent alone.
+    let named = !policy.only.is_empty() && !selection.left.is_empty();
+    if selection.pending.is_empty() && (named || selection.wants_consent(&audit.findings)) {
+        note(global, "Nothing was written: what is left needs consent, firmware or hands (see above).");
+        return Ok(Exit::Refused);
+    }
+    Ok(if args.unchanged_exit_77 {
         Exit::Unchanged
     } else {
         Exit::Done

@@ -75,6 +75,7 @@ fn compare(root: &Root, host: &Host) -> Fact<Vec<NotLoaded>> {
             usize::try_from(option.line).unwrap_or_default(),
             format!("{parameter}={}; the loaded module has {running:?}", option.value),
         ));
+        evidence.push(Evidence::new(source(option), format!("{}: {running}", plain_name(option))));
         found.push(NotLoaded {
             word: format!("{parameter}={}", option.value),
             parameter,
@@ -84,6 +85,20 @@ fn compare(root: &Root, host: &Host) -> Fact<Vec<NotLoaded>> {
         });
     }
     Fact::from_lines(found, evidence)
+}
+
+/// The file that shows the loaded value.
+fn source(option: &ModuleOption) -> String {
+    if option.module == "nvidia" {
+        "proc/driver/nvidia/params".to_owned()
+    } else {
+        format!("sys/module/{}/parameters/{}", option.module, option.name)
+    }
+}
+
+/// The name as `/proc/driver/nvidia/params` prints it.
+fn plain_name(option: &ModuleOption) -> &str {
+    option.name.strip_prefix("NVreg_").unwrap_or(&option.name)
 }
 
 /// Equal as the kernel would read both: numbers in any base, booleans in any spelling, else the text without

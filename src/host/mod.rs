@@ -12,6 +12,7 @@ pub mod iommu;
 pub mod isolation;
 pub mod kernel;
 pub mod log;
+pub mod measured;
 pub mod modprobe;
 pub mod numa;
 pub mod names;
@@ -73,6 +74,8 @@ pub struct Host {
     pub drift: driver_drift::DriverDrift,
     /// Words of the running command line that do nothing or contradict each other.
     pub words: Fact<Vec<words::WordVerdict>>,
+    /// Measured transfers; absent without a benchmark record.
+    pub measured: Fact<Vec<measured::MeasuredPair>>,
     /// Counts and platform.
     pub summary: summary::Summary,
 }
@@ -95,6 +98,7 @@ impl Host {
         let faults = faults::Faults::read(&log, &pci, &names);
         let mut host = Self {
             live: root.is_live(),
+            measured: measured::read(config),
             numa: numa::Numa::read(root, &cpu),
             allow_list: allowlist::AllowList::read(&kernel),
             iommu: iommu::Iommu::read(root, &log),

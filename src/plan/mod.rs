@@ -135,9 +135,10 @@ pub fn changes(site: Site<'_>, findings: &mut [Finding]) -> Vec<Change> {
 
 /// Adds a change, or joins it with an equal one; gives its id.
 fn adopt(changes: &mut Vec<Change>, mut change: Change) -> String {
-    let same = changes
-        .iter_mut()
-        .find(|c| c.kind == change.kind && c.name == change.name && c.add == change.add && c.remove == change.remove);
+    let same = changes.iter_mut().find(|c| {
+        (c.kind, &c.name, &c.add, &c.remove, &c.steps)
+            == (change.kind, &change.name, &change.add, &change.remove, &change.steps)
+    });
     if let Some(known) = same {
         for rule in change.rules {
             if !known.rules.contains(&rule) {

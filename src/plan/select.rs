@@ -34,6 +34,16 @@ pub struct Refused {
     pub refusal: Refusal,
 }
 
+impl Selection {
+    /// A fault is left whose ladder stops at a rung that needs consent.
+    pub fn wants_consent(&self, findings: &[Finding]) -> bool {
+        self.left.iter().any(|(rule, why)| {
+            why.contains("--accept-risk")
+                && findings.iter().any(|f| &f.rule == rule && f.status == Status::Fail)
+        })
+    }
+}
+
 impl Policy {
     /// True when every risk of the change that needs consent is accepted.
     pub fn consents(&self, change: &Change) -> bool {

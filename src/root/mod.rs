@@ -158,7 +158,10 @@ impl Root {
     /// The bytes of a file up to `limit`; longer files are unknown, never cut silently.
     pub fn bytes(&self, path: &str, limit: u64) -> Fact<Vec<u8>> {
         match self.resolve(path).and_then(|real| read_limited(&real, limit)) {
-            Ok(Some(bytes)) => Fact::known(bytes, Evidence::new(path, "")),
+            Ok(Some(bytes)) => {
+                let text = format!("{} bytes", bytes.len());
+                Fact::known(bytes, Evidence::new(path, text))
+            }
             Ok(None) => Fact::unknown(path, Why::TooLarge, format!("limit of this reader is {limit} bytes")),
             Err(error) => self.failed(path, &error),
         }

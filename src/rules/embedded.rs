@@ -13,6 +13,7 @@ pub const FILES: &[(&str, &str)] = &[
     ("rules/boot.toml", include_str!("../../rules/boot.toml")),
     ("rules/modprobe.toml", include_str!("../../rules/modprobe.toml")),
     ("rules/environment.toml", include_str!("../../rules/environment.toml")),
+    ("rules/bench.toml", include_str!("../../rules/bench.toml")),
     ("rules/isolation.toml", include_str!("../../rules/isolation.toml")),
     ("rules/topology.toml", include_str!("../../rules/topology.toml")),
     ("rules/host.toml", include_str!("../../rules/host.toml")),
