@@ -7,7 +7,7 @@ use std::path::PathBuf;
 ///
 /// Without a command: a short summary of `audit` and the next command to type.
 #[derive(Debug, Parser)]
-#[command(name = "peerfix", version, propagate_version = true, max_term_width = 100)]
+#[command(name = "peerfix", version, propagate_version = true, max_term_width = 100, after_long_help = super::exit::STATUS)]
 pub struct Cli {
     /// Options of every command.
     #[command(flatten)]

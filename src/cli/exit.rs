@@ -24,6 +24,18 @@ pub(super) enum Exit {
     Unchanged = 77,
 }
 
+/// The codes, for `--help` and the man page.
+pub(super) const STATUS: &str = "\
+Exit status:
+  0   done, nothing wrong
+  1   findings at or above --fail-on
+  2   usage, unreadable input, or a format newer than this program
+  3   refused, nothing was written: consent missing, file changed since, blocked by use, an edit that is not safe
+  6   boot loader without an editable configuration; manual steps were printed
+  7   written; a reboot or the printed commands are still needed
+  70  internal error
+  77  nothing to change (only with --unchanged-exit-77)";
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         Self::from(exit as u8)

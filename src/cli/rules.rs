@@ -4,7 +4,7 @@ use super::args::{Global, RulesArgs, RulesCommand};
 use super::exit::{Exit, Failure};
 use super::place::Place;
 use super::print;
-use crate::report::{Format, document, text};
+use crate::report::{Format, document, markdown, text};
 use crate::rules::{Catalogue, RuleError, Source, examples};
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,8 @@ pub(super) fn run(global: &Global, args: &RulesArgs) -> Result<Exit, Failure> {
             let catalogue = super::catalogue(global, &config);
             print(&match global.form() {
                 Format::Json => document::json(&document::RulesDocument::of(&catalogue)),
-                _ => text::rule::list(&catalogue),
+                Format::Markdown => markdown::rules::catalogue(&catalogue),
+                Format::Text => text::rule::list(&catalogue),
             })?;
             Ok(Exit::Done)
         }
@@ -27,7 +28,8 @@ pub(super) fn run(global: &Global, args: &RulesArgs) -> Result<Exit, Failure> {
                 .ok_or_else(|| Failure::usage(format!("{id}: no such rule; see `peerfix rules list`")))?;
             print(&match global.form() {
                 Format::Json => document::json(&document::RuleDocument::of(&rule.rule)),
-                _ => text::rule::explain(&rule.rule),
+                Format::Markdown => markdown::rules::explain(&rule.rule),
+                Format::Text => text::rule::explain(&rule.rule),
             })?;
             Ok(Exit::Done)
         }

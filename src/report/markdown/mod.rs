@@ -1,4 +1,6 @@
-//! Markdown: an audit or a plan that can be pasted into an issue thread.
+//! Markdown: an audit or a plan that can be pasted into an issue thread; the catalogue of rules.
+
+pub mod rules;
 
 use crate::pairs::Outcome;
 use crate::plan::{Audit, Change, Consent, Policy};
@@ -117,7 +119,8 @@ fn word(outcome: Outcome) -> &'static str {
 
 /// Words without what names the machine's disks.
 fn public(words: &[String]) -> String {
-    let private = ["root", "resume", "rd.luks.uuid", "rd.luks.name", "cryptdevice", "ip", "nfsroot", "rd.lvm.lv"];
+    let private =
+        ["root", "resume", "rd.luks.uuid", "rd.luks.name", "cryptdevice", "ip", "nfsroot", "rd.lvm.lv"];
     let shown: Vec<String> = words
         .iter()
         .map(|word| match word.split_once('=') {
