@@ -445,3 +445,24 @@ fn an_attribute_that_is_a_link_is_followed_inside_the_tree_only() {
     assert_eq!(device.vendor.value(), Some(&0x1002));
     assert!(device.device.is_unknown());
 }
+
+#[test]
+fn only_what_can_stand_on_a_gpu_path_is_looked_at_closely() {
+    let nic = "pci0000:00/0000:00:1d.0/0000:05:00.0";
+    let files = [
+        ("class", "0x020000\n"),
+        ("numa_node", "0\n"),
+        ("dma_mask_bits", "32\n"),
+        ("resource", GPU_RESOURCE),
+    ];
+    let device = one(&function(gpu(), nic, &files), "0000:05:00.0");
+    assert_eq!(device.numa_node.reason().unwrap().why, Why::Derived);
+    assert!(device.numa_node.reason().unwrap().detail.starts_with("not read"));
+    assert_eq!(device.dma_mask_bits.value(), Some(&32), "isolation asks this of every function");
+    assert_eq!(device.bars.value().unwrap().len(), 4, "and faults these");
+    let first = "pci0000:80/0000:80:00.0";
+    let device = one(&function(gpu(), first, &files), "0000:80:00.0");
+    assert_eq!(device.numa_node.value(), Some(&0), "it stands for its host bridge");
+    let accelerator = [("class", "0x120000\n"), ("numa_node", "1\n")];
+    assert_eq!(one(&function(gpu(), nic, &accelerator), "0000:05:00.0").numa_node.value(), Some(&1));
+}

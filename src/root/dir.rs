@@ -126,17 +126,16 @@ impl Dir {
     /// The text of a small file.
     pub fn text(&self, name: &str) -> Fact<String> {
         let label = self.join(name);
-        let mut bytes = Vec::new();
         let read = match self.open_file(name) {
-            Ok(Some(file)) => file.take(TEXT_LIMIT + 1).read_to_end(&mut bytes),
+            Ok(Some(file)) => read_small(file),
             Ok(None) => return self.root.text(&label),
             Err(error) => return self.root.failed(&label, &error),
         };
         match read {
-            Ok(_) if bytes.len() as u64 > TEXT_LIMIT => {
+            Ok(bytes) if bytes.len() as u64 > TEXT_LIMIT => {
                 Fact::unknown(label, Why::TooLarge, format!("limit of this reader is {TEXT_LIMIT} bytes"))
             }
-            Ok(_) => match String::from_utf8(bytes) {
+            Ok(bytes) => match String::from_utf8(bytes) {
                 Ok(text) => Fact::known(text, Evidence::new(label, "")),
                 Err(error) => {
                     let good = error.utf8_error().valid_up_to();
@@ -225,4 +224,16 @@ fn open_without_links(path: &Path) -> io::Result<File> {
     // The entry was a regular file when it was listed; O_NOFOLLOW and O_NONBLOCK cover a later swap.
     let flags = nix::libc::O_NOFOLLOW | nix::libc::O_NONBLOCK;
     std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path)
+}
+
+/// Reads up to one byte more than [`TEXT_LIMIT`]. A sysfs attribute is at most a page and comes in one piece:
+/// less than was asked for is the end of the file.
+fn read_small(mut file: File) -> io::Result<Vec<u8>> {
+    let mut page = [0; 4096];
+    let length = file.read(&mut page)?;
+    let mut bytes = page.get(..length).unwrap_or_default().to_vec();
+    if length == page.len() {
+        file.take(TEXT_LIMIT + 1 - length as u64).read_to_end(&mut bytes)?;
+    }
+    Ok(bytes)
 }

@@ -5,8 +5,8 @@ use super::super::presence::not_captured;
 use super::config::Config;
 use super::enumerate::Place;
 use super::group::Groups;
-use super::{Link, PciDevice, aer, capability, link, resizable, resource};
-use crate::root::{Dir, EntryKind, Evidence, Fact, Root, Why};
+use super::{Bdf, Link, PciDevice, aer, capability, link, resizable, resource};
+use crate::root::{Dir, EntryKind, Evidence, Fact, Root, Unknown, Why};
 
 /// What the functions of one host share.
 pub(super) struct Shared<'a> {
@@ -25,8 +25,8 @@ impl<'a> Shared<'a> {
     }
 }
 
-/// Reads one function.
-pub(super) fn read(place: Place, shared: &Shared<'_>, resize_files: bool) -> PciDevice {
+/// Reads one function; `first` is the lowest one on its root bus, which stands for the host bridge.
+pub(super) fn read(place: Place, shared: &Shared<'_>, first: bool, resize_files: bool) -> PciDevice {
     let Place { bdf, dir, root_bus, upstream, links_kept } = place;
     let mut device = PciDevice {
         bdf: bdf.to_string(),
@@ -34,33 +34,48 @@ pub(super) fn read(place: Place, shared: &Shared<'_>, resize_files: bool) -> Pci
         upstream: upstream.iter().map(ToString::to_string).collect(),
         ..PciDevice::default()
     };
-    match &dir {
-        Fact::Known { value: dir, .. } => fill(&mut device, dir, bdf, links_kept, shared, resize_files),
-        unread => give_up(&mut device, unread, shared.root),
+    let Fact::Known { value: dir, .. } = dir else {
+        let path = format!("sys/bus/pci/devices/{}", device.bdf);
+        let missing = not_captured::<()>(shared.root, &path, "its directory is not there");
+        if let Some(reason) = dir.reason().or(missing.reason()) {
+            identity_unknown(&mut device, reason);
+            detail_unknown(&mut device, reason);
+        }
+        return device;
+    };
+    identity(&mut device, &dir, bdf, links_kept, shared);
+    if first || device.is_looked_at_closely() {
+        detail(&mut device, &dir, shared.root, resize_files);
+    } else {
+        let why = "not read: only bridges, GPUs, accelerators and the first function of a root bus are looked \
+                   at so closely";
+        let path = dir.path().to_owned();
+        detail_unknown(&mut device, &Unknown { path, line: None, why: Why::Derived, detail: why.to_owned() });
     }
     device
 }
 
-fn fill(
-    device: &mut PciDevice,
-    dir: &Dir,
-    bdf: super::Bdf,
-    links_kept: bool,
-    shared: &Shared<'_>,
-    resize_files: bool,
-) {
+/// What is read of every function.
+fn identity(device: &mut PciDevice, dir: &Dir, bdf: Bdf, links_kept: bool, shared: &Shared<'_>) {
     let root = shared.root;
     device.class = always(root, dir, hex(dir, "class"));
     device.vendor = always(root, dir, hex(dir, "vendor"));
     device.device = always(root, dir, hex(dir, "device"));
-    device.subsystem = subsystem(root, dir);
     device.driver = driver(root, dir, links_kept);
-    // Kernels without NUMA have no numa_node.
-    device.numa_node = captured_or_absent(root, dir, number(dir, "numa_node"));
     device.dma_mask_bits = always(root, dir, number(dir, "dma_mask_bits"));
     let resources = always(root, dir, resource::lines(dir));
     device.bars = resource::bars(&resources);
     device.window = resource::window(&resources, device.is_bridge(), &device.class);
+    (device.iommu_group, device.domain_type) = shared.groups.of(bdf, dir, links_kept);
+    device.external = removable(dir);
+    device.boot_vga = dir.line("boot_vga").parse(|text| flag(text));
+}
+
+/// What is read only of functions that can be a GPU or stand on its path.
+fn detail(device: &mut PciDevice, dir: &Dir, root: &Root, resize_files: bool) {
+    device.subsystem = subsystem(root, dir);
+    // Kernels without NUMA have no numa_node.
+    device.numa_node = captured_or_absent(root, dir, number(dir, "numa_node"));
     device.link = link::read(dir);
     device.aer = aer::read(root, dir);
     let config = always(root, dir, Config::open(dir, root.is_live()));
@@ -74,26 +89,25 @@ fn fill(
     }
     device.power_control = captured_or_absent(root, dir, dir.line("power/control"));
     device.runtime_status = captured_or_absent(root, dir, dir.line("power/runtime_status"));
-    (device.iommu_group, device.domain_type) = shared.groups.of(bdf, dir, links_kept);
-    device.external = removable(dir);
-    device.boot_vga = boolean(dir, "boot_vga");
 }
 
-/// The function is there and its directory cannot be read: everything else about it is unknown.
-fn give_up(device: &mut PciDevice, unread: &Fact<Dir>, root: &Root) {
-    let path = format!("sys/bus/pci/devices/{}", device.bdf);
-    let missing = not_captured::<()>(root, &path, "its directory is not there");
-    let Some(reason) = unread.reason().or(missing.reason()).cloned() else { return };
+fn identity_unknown(device: &mut PciDevice, reason: &Unknown) {
     device.class = Fact::Unknown(reason.clone());
     device.vendor = Fact::Unknown(reason.clone());
     device.device = Fact::Unknown(reason.clone());
-    device.subsystem = Fact::Unknown(reason.clone());
     device.driver = Fact::Unknown(reason.clone());
-    device.numa_node = Fact::Unknown(reason.clone());
     device.dma_mask_bits = Fact::Unknown(reason.clone());
     device.bars = Fact::Unknown(reason.clone());
     device.window = Fact::Unknown(reason.clone());
-    device.resizable = Fact::Unknown(reason.clone());
+    device.iommu_group = Fact::Unknown(reason.clone());
+    device.domain_type = Fact::Unknown(reason.clone());
+    device.external = Fact::Unknown(reason.clone());
+    device.boot_vga = Fact::Unknown(reason.clone());
+}
+
+fn detail_unknown(device: &mut PciDevice, reason: &Unknown) {
+    device.subsystem = Fact::Unknown(reason.clone());
+    device.numa_node = Fact::Unknown(reason.clone());
     device.link = Link {
         generation: Fact::Unknown(reason.clone()),
         max_generation: Fact::Unknown(reason.clone()),
@@ -101,15 +115,12 @@ fn give_up(device: &mut PciDevice, unread: &Fact<Dir>, root: &Root) {
         max_width: Fact::Unknown(reason.clone()),
     };
     device.aer = Fact::Unknown(reason.clone());
+    device.resizable = Fact::Unknown(reason.clone());
     device.acs = Fact::Unknown(reason.clone());
     device.port_type = Fact::Unknown(reason.clone());
+    device.aspm_enabled = Fact::Unknown(reason.clone());
     device.power_control = Fact::Unknown(reason.clone());
     device.runtime_status = Fact::Unknown(reason.clone());
-    device.aspm_enabled = Fact::Unknown(reason.clone());
-    device.iommu_group = Fact::Unknown(reason.clone());
-    device.domain_type = Fact::Unknown(reason.clone());
-    device.external = Fact::Unknown(reason.clone());
-    device.boot_vga = Fact::Unknown(reason);
 }
 
 /// For attributes that every function has: not there means not captured.
@@ -212,10 +223,6 @@ fn removable(dir: &Dir) -> Fact<bool> {
         "fixed" => Ok(false),
         other => Err(format!("expected removable, fixed or unknown, found {}", shown(other))),
     })
-}
-
-fn boolean(dir: &Dir, name: &str) -> Fact<bool> {
-    dir.line(name).parse(|text| flag(text))
 }
 
 /// `0` or `1`.

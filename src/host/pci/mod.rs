@@ -14,10 +14,13 @@ mod resource;
 pub use bdf::Bdf;
 
 use crate::root::{Fact, Root};
+use enumerate::Place;
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::collections::HashSet;
 
-/// One PCI function.
+/// One PCI function. What is read only of bridges, GPUs, accelerators and the first function of each root bus is
+/// marked "on GPU paths" and unknown elsewhere.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct PciDevice {
     /// `DDDD:BB:DD.F`, lower case.
@@ -32,11 +35,11 @@ pub struct PciDevice {
     pub vendor: Fact<i64>,
     /// Device id.
     pub device: Fact<i64>,
-    /// Subsystem `vendor << 16 | device`.
+    /// On GPU paths: Subsystem `vendor << 16 | device`.
     pub subsystem: Fact<i64>,
     /// Name of the bound driver; absent when none is bound.
     pub driver: Fact<String>,
-    /// `numa_node`, -1 for none.
+    /// On GPU paths: `numa_node`, -1 for none.
     pub numa_node: Fact<i64>,
     /// `dma_mask_bits`.
     pub dma_mask_bits: Fact<i64>,
@@ -44,23 +47,23 @@ pub struct PciDevice {
     pub bars: Fact<Vec<Bar>>,
     /// Prefetchable bridge window (bridges only), from `resource` after the ROM and SR-IOV lines.
     pub window: Fact<Bar>,
-    /// Resizable BARs, from `resourceN_resize` and the capability in config space.
+    /// On GPU paths: Resizable BARs, from `resourceN_resize` and the capability in config space.
     pub resizable: Fact<Vec<Resizable>>,
-    /// Link state now and maximum.
+    /// On GPU paths: Link state now and maximum.
     pub link: Link,
-    /// AER counters; absent where Linux does not own AER.
+    /// On GPU paths: AER counters; absent where Linux does not own AER.
     pub aer: Fact<Aer>,
-    /// ACS control; absent when config space was read whole and has no such capability; unknown when config
+    /// On GPU paths: ACS control; absent when config space was read whole and has no such capability; unknown when config
     /// space is cut at 64 bytes (not root) or not captured.
     pub acs: Fact<Acs>,
-    /// PCI Express port type from the capability in config space: `endpoint`, `legacy-endpoint`,
+    /// On GPU paths: PCI Express port type from the capability in config space: `endpoint`, `legacy-endpoint`,
     /// `root-port`, `upstream-port`, `downstream-port`, `pcie-to-pci`, `rc-integrated`, `rc-event`.
     pub port_type: Fact<String>,
-    /// `power/control`: `auto` or `on`.
+    /// On GPU paths: `power/control`: `auto` or `on`.
     pub power_control: Fact<String>,
-    /// `power/runtime_status`.
+    /// On GPU paths: `power/runtime_status`.
     pub runtime_status: Fact<String>,
-    /// L1 or L0s enabled on this function's link (`link/l1_aspm`, `link/l0s_aspm`).
+    /// On GPU paths: L1 or L0s enabled on this function's link (`link/l1_aspm`, `link/l0s_aspm`).
     pub aspm_enabled: Fact<bool>,
     /// Number of the IOMMU group; absent when the device is behind no active IOMMU.
     pub iommu_group: Fact<String>,
@@ -158,7 +161,15 @@ pub fn read(root: &Root) -> Fact<Vec<PciDevice>> {
         // Kernels from 6.1 make `resourceN_resize` for every resizable BAR, so that its absence says something.
         let resize_files = shared.kernel_makes_resize_files()
             || places.iter().any(|p| p.dir.value().is_some_and(resizable::has_files));
-        places.into_iter().map(|place| device::read(place, &shared, resize_files)).collect()
+        let mut buses = HashSet::new();
+        let mut is_first = |place: &Place| {
+            place.upstream.is_empty() && place.root_bus.value().is_some_and(|bus| buses.insert(bus.clone()))
+        };
+        let read = |place| {
+            let first = is_first(&place);
+            device::read(place, &shared, first, resize_files)
+        };
+        places.into_iter().map(read).collect()
     })
 }
 
@@ -166,6 +177,14 @@ impl PciDevice {
     /// A PCI-to-PCI bridge: root ports, switch ports, conventional bridges (class 0x0604xx).
     pub fn is_bridge(&self) -> bool {
         self.class.value().is_some_and(|class| class >> 8 == 0x0604)
+    }
+
+    /// A bridge, GPU or accelerator, or of unknown class: every fact of it is read. Of other functions, unless
+    /// they are the first on their root bus, link, AER, ACS, port type, resizable BARs, power, ASPM,
+    /// subsystem and NUMA node are unknown, since no judgement needs them and a server has hundreds.
+    fn is_looked_at_closely(&self) -> bool {
+        let (display, accelerator) = (0x03, 0x12);
+        self.is_bridge() || self.class.value().is_none_or(|c| c >> 16 == display || c >> 16 == accelerator)
     }
 
     /// A bridge directly on a root bus: a root port, or what stands for one in a virtual machine.

@@ -17,7 +17,16 @@ const LINES_WITH_SRIOV: usize = 17;
 /// The parsed file.
 pub(super) struct Resources {
     path: String,
-    lines: Vec<(Line, String)>,
+    text: String,
+    lines: Vec<Line>,
+}
+
+impl Resources {
+    /// The line itself, as evidence.
+    fn cite(&self, index: usize) -> Evidence {
+        let text = self.text.lines().nth(index).unwrap_or_default();
+        Evidence::at(self.path.clone(), index + 1, text)
+    }
 }
 
 struct Line {
@@ -31,7 +40,7 @@ pub(super) fn lines(dir: &Dir) -> Fact<Resources> {
     let path = format!("{}/resource", dir.path());
     match dir.text("resource") {
         Fact::Known { value, evidence } => {
-            let mut lines = Vec::new();
+            let mut lines = Vec::with_capacity(LINES_WITH_SRIOV);
             for (at, text) in value.split_inclusive('\n').enumerate() {
                 let Some(line) = parse(text) else {
                     let detail = format!(
@@ -40,14 +49,14 @@ pub(super) fn lines(dir: &Dir) -> Fact<Resources> {
                     );
                     return Fact::malformed(path, at + 1, detail);
                 };
-                lines.push((line, text.trim_end().to_owned()));
+                lines.push(line);
             }
             if lines.len() < BARS {
                 let detail =
                     format!("expected at least {BARS} lines, found {}: the file is cut", lines.len());
                 return Fact::malformed(path, lines.len() + 1, detail);
             }
-            Fact::Known { value: Resources { path, lines }, evidence }
+            Fact::Known { value: Resources { path, text: value, lines }, evidence }
         }
         Fact::Absent { evidence } => Fact::Absent { evidence },
         Fact::Unknown(reason) => Fact::Unknown(reason),
@@ -78,7 +87,7 @@ pub(super) fn bars(resources: &Fact<Resources>) -> Fact<Vec<Bar>> {
         Fact::Unknown(reason) => return Fact::Unknown(reason.clone()),
     };
     let (mut bars, mut evidence) = (Vec::new(), Vec::new());
-    for (index, (line, text)) in resources.lines.iter().take(BARS).enumerate() {
+    for (index, line) in resources.lines.iter().take(BARS).enumerate() {
         // Flags are checked first: the second half of a 64-bit BAR is three zeroes.
         if line.flags == 0 && line.end == 0 {
             continue;
@@ -87,7 +96,7 @@ pub(super) fn bars(resources: &Fact<Resources>) -> Fact<Vec<Bar>> {
             Some(bar) => bars.push(bar),
             None => return beyond(resources, index),
         }
-        evidence.push(Evidence::at(resources.path.clone(), index + 1, text.clone()));
+        evidence.push(resources.cite(index));
     }
     if evidence.is_empty() {
         evidence.push(Evidence::new(resources.path.clone(), "lines 0 to 5 are not set"));
@@ -112,13 +121,13 @@ pub(super) fn window(resources: &Fact<Resources>, bridge: bool, class: &Fact<i64
         return Fact::malformed(resources.path.clone(), resources.lines.len() + 1, detail);
     }
     let is_window = |line: &Line| line.flags & (MEM | PREFETCH) == MEM | PREFETCH;
-    let found = resources.lines.iter().enumerate().skip(first).find(|(_, (line, _))| is_window(line));
-    let Some((index, (line, text))) = found else {
+    let found = resources.lines.iter().enumerate().skip(first).find(|(_, line)| is_window(line));
+    let Some((index, line)) = found else {
         let text = "no prefetchable memory window";
         return Fact::Absent { evidence: vec![Evidence::new(resources.path.clone(), text)] };
     };
     match bar(index, line) {
-        Some(bar) => Fact::known(bar, Evidence::at(resources.path.clone(), index + 1, text.clone())),
+        Some(bar) => Fact::known(bar, resources.cite(index)),
         None => beyond(resources, index),
     }
 }
