@@ -229,7 +229,7 @@ fn finding(
         subjects,
         summary,
         evidence: lines.finish(),
-        refuted_by: if judged_right { String::new() } else { rule.rule.refuted_by.clone() },
+        refuted_by: rule.rule.refuted_by.clone(),
         changes: Vec::new(),
         remedies: Vec::new(),
     }
