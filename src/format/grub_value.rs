@@ -55,7 +55,7 @@ pub fn evaluate(files: &[&Defaults], name: &str, plus: bool) -> Variable {
                     override_all(&mut variable, at);
                     variable.unsettled = obstacle
                         .as_ref()
-                        .map(|o| (file, Trouble::new(*line, format!("`unset {name}`: {o}"))));
+                        .map(|o| (file, Trouble::new(*line, format!("{name} cannot be followed: {o}"))));
                 }
                 Event::Opaque { line, what, lasting } => {
                     let reason = format!("{what} may change {name} or end the reading of the file");

@@ -29,6 +29,10 @@ const SETS: [&str; 14] = [
 const ENDS: [&str; 9] =
     ["exit", "return", "exec", "readonly", "alias", "shopt", "enable", "command", "builtin"];
 
+/// Special built-ins (POSIX, section 2.14) that are not named above: an assignment before one of them outlives
+/// it in some shells.
+const SPECIAL: [&str; 9] = [":", "export", "unset", "set", "shift", "times", "trap", "break", "continue"];
+
 /// What the tokens do to variables.
 pub(super) fn events(bytes: &[u8], tokens: &[Token]) -> Result<Vec<Event>, Trouble> {
     let mut parser = Parser {
@@ -44,7 +48,8 @@ pub(super) fn events(bytes: &[u8], tokens: &[Token]) -> Result<Vec<Event>, Troub
     while let Some(token) = parser.tokens.get(parser.next) {
         parser.next += 1;
         match &token.kind {
-            Kind::Blank | Kind::Comment | Kind::HereDocument | Kind::Rest => {}
+            Kind::Blank | Kind::Comment | Kind::Rest => {}
+            Kind::HereDocument => parser.expansions(&token.range),
             Kind::Newline => parser.newline()?,
             Kind::Operator => parser.operator(&token.range)?,
             Kind::Word { pieces, tail } => parser.word(pieces, *tail, &token.range)?,
@@ -52,6 +57,9 @@ pub(super) fn events(bytes: &[u8], tokens: &[Token]) -> Result<Vec<Event>, Troub
     }
     parser.end_command(false)?;
     match parser.stack.last() {
+        None if parser.list.open || parser.list.function => {
+            Err(trouble(bytes, bytes.len(), "an operator or a function without a command after it"))
+        }
         None => Ok(parser.events),
         Some((_, offset)) => Err(trouble(bytes, *offset, "a construct that is never closed")),
     }
@@ -80,10 +88,14 @@ enum Block {
 struct Command {
     /// Events of assignment words before the command's name, or of `export` arguments.
     pending: Vec<Event>,
+    /// How many of them stand before the name.
+    prefix: usize,
     /// First word.
     name: Option<String>,
     /// The next word is the target of a redirection.
     redirect: bool,
+    /// It has a redirection.
+    redirected: bool,
     /// It follows a compound command: only redirections may follow.
     closed: bool,
     /// Offset of its first token.
@@ -97,7 +109,7 @@ struct List {
     joined: bool,
     /// An operator was the last token, so that newlines do not end the list.
     open: bool,
-    /// The command is the body of a function.
+    /// The body of a function follows.
     function: bool,
     /// Events of this list, for `&` at its end.
     from: usize,
@@ -146,8 +158,8 @@ impl Parser<'_> {
         if command.redirect {
             return Err(trouble(self.bytes, start, "a redirection without a target"));
         }
-        let obstacle = if self.list.function {
-            Some("it stands in a function")
+        let obstacle = if command.redirected {
+            Some("it happens only if a redirection beside it does")
         } else if piped || self.list.joined {
             Some("it depends on another command (`&&`, `||` or a pipeline)")
         } else {
@@ -160,32 +172,30 @@ impl Parser<'_> {
                 Some(_) => Some("it stands inside `case`"),
             }
         };
-        let persists = match command.name.as_deref() {
-            None | Some("export") => None,
-            Some("\0") => Some("it stands beside a computed command".to_owned()),
-            Some(name) => Some(format!("it stands beside the command `{name}`")),
-        };
-        // Before an ordinary command an assignment lasts for that command alone: no event.
         let name = command.name.as_deref().unwrap_or_default();
         let lasting = ENDS.contains(&name) || self.functions.contains(name) || name == "\0";
         let opaque = lasting || SETS.contains(&name);
-        if command.name.is_none() || name == "export" || name == "unset" || opaque {
-            let why = obstacle.map(str::to_owned);
-            for mut event in command.pending {
-                match &mut event {
-                    Event::Assign(a) => a.obstacle = a.obstacle.take().or(why.clone()).or(persists.clone()),
-                    Event::Unset { obstacle: o, .. } => *o = why.clone(),
-                    Event::Opaque { .. } => {}
+        let why = obstacle.map(str::to_owned);
+        // Before an ordinary command an assignment lasts for that command alone: no event.
+        let special = opaque || SPECIAL.contains(&name);
+        let kept = if command.name.is_none() || special { 0 } else { command.prefix };
+        for (index, mut event) in command.pending.into_iter().enumerate().skip(kept) {
+            let beside = special && index < command.prefix;
+            match &mut event {
+                Event::Assign(a) if beside => {
+                    a.obstacle.get_or_insert_with(|| "it stands before a command".to_owned());
                 }
-                self.events.push(event);
+                Event::Assign(a) => a.obstacle = a.obstacle.take().or(why.clone()),
+                Event::Unset { obstacle: o, .. } => o.clone_from(&why),
+                Event::Opaque { .. } => {}
             }
+            self.events.push(event);
         }
         if opaque {
             let line = line_of(self.bytes, start);
             let what = if name == "\0" { "a computed command".to_owned() } else { format!("`{name}`") };
             self.events.push(Event::Opaque { line, what, lasting });
         }
-        self.list.function = false;
         Ok(())
     }
 
@@ -216,6 +226,7 @@ impl Parser<'_> {
                 self.command.start.get_or_insert(range.start);
                 // The word after `<<` is the delimiter: a target like any other.
                 self.command.redirect = true;
+                self.command.redirected = true;
             }
             b"(" => return self.open_parenthesis(range),
             b")" => {
@@ -278,6 +289,14 @@ impl Parser<'_> {
             (Some(name), Some((index, token)))
                 if self.bytes.get(token.range.clone()) == Some(b")") && !self.command.redirect =>
             {
+                let word = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+                if !word || name.starts_with(|c: char| c.is_ascii_digit()) {
+                    return Err(trouble(
+                        self.bytes,
+                        range.start,
+                        "a function whose name not every shell allows",
+                    ));
+                }
                 self.next = index + 1;
                 self.functions.insert(name);
                 self.command = Command::default();
@@ -314,6 +333,9 @@ impl Parser<'_> {
     fn word(&mut self, pieces: &[Piece], tail: Tail, range: &Range<usize>) -> Result<(), Trouble> {
         let text = literal(pieces, range);
         let text = text.as_deref();
+        for piece in pieces.iter().filter(|p| p.byte.is_none()) {
+            self.expansions(&piece.at);
+        }
         match self.top() {
             Some(Block::Test) => {
                 if text == Some("]]") {
@@ -336,6 +358,8 @@ impl Parser<'_> {
             Some(Block::LoopHead) => {
                 if text == Some("do") {
                     self.replace_top(Block::Loop);
+                } else if !std::mem::replace(&mut self.command.closed, true) {
+                    self.may_set(text, range.start, "a loop sets it");
                 }
                 return Ok(());
             }
@@ -355,11 +379,45 @@ impl Parser<'_> {
         {
             return Ok(());
         }
+        if self.list.function {
+            return Err(trouble(self.bytes, range.start, "a function without a body in braces"));
+        }
         if self.command.closed {
             return Err(trouble(self.bytes, range.start, "a word after the end of a construct"));
         }
         self.command.start.get_or_insert(range.start);
         self.plain_word(pieces, tail, range, text)
+    }
+
+    /// Notes variables that expansions set: `${NAME:=value}` and assignments in `$((…))`.
+    fn expansions(&mut self, range: &Range<usize>) {
+        let bytes = self.bytes;
+        let text = bytes.get(range.clone()).unwrap_or_default();
+        let at = |needle: &'static [u8]| {
+            text.windows(needle.len()).enumerate().filter(move |(_, w)| *w == needle).map(|(i, _)| i)
+        };
+        for start in at(b"${").map(|i| i + 2) {
+            let rest = text.get(start..).unwrap_or_default();
+            let len = rest.iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count();
+            let (name, after) = rest.split_at(len);
+            if after.starts_with(b"=") || after.starts_with(b":=") {
+                let name = String::from_utf8_lossy(name).into_owned();
+                self.may_set(Some(&name), range.start, "an expansion may set it");
+            }
+        }
+        let arithmetic = at(b"$((").next().is_some();
+        if arithmetic && [&b"="[..], b"++", b"--"].iter().any(|n| text.windows(n.len()).any(|w| w == *n)) {
+            self.may_set(None, range.start, "");
+        }
+    }
+
+    /// Something other than an assignment sets `name`, or a variable that cannot be told.
+    fn may_set(&mut self, name: Option<&str>, offset: usize, why: &str) {
+        let line = line_of(self.bytes, offset);
+        self.events.push(match name {
+            Some(name) => Event::Unset { name: name.to_owned(), line, obstacle: Some(why.to_owned()) },
+            None => Event::Opaque { line, what: "an expansion or a loop".to_owned(), lasting: false },
+        });
     }
 
     /// A word of a simple command.
@@ -383,6 +441,7 @@ impl Parser<'_> {
                     self.command.pending.push(Event::Assign(found));
                 }
                 None => {
+                    self.command.prefix = self.command.pending.len();
                     // A quoted or computed name runs a command that cannot be told.
                     self.command.name = Some(text.unwrap_or("\0").to_owned());
                     if text == Some("[[") {
@@ -425,7 +484,11 @@ impl Parser<'_> {
             "done" => self.close(Block::Loop, offset)?,
             "esac" => self.close(Block::Branch, offset)?,
             "}" => self.close(Block::Group, offset)?,
-            "then" | "else" | "elif" | "do" => self.command = Command::default(),
+            "then" | "else" | "elif" if self.top() == Some(Block::If) => self.command = Command::default(),
+            "do" if self.top() == Some(Block::Loop) => self.command = Command::default(),
+            "then" | "else" | "elif" | "do" => {
+                return Err(trouble(self.bytes, offset, format!("`{text}` that belongs to nothing")));
+            }
             _ if self.command.closed => return Ok(false),
             "if" => self.open(Block::If, offset),
             "while" | "until" => self.open(Block::Loop, offset),

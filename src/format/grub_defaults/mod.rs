@@ -22,7 +22,7 @@ pub struct Defaults {
 pub enum Event {
     /// `NAME=value`, `NAME+=value`, `export NAME=value`.
     Assign(Assignment),
-    /// `unset NAME`.
+    /// `unset NAME`, or something else that may change it (a loop variable, `${NAME:=value}`).
     Unset {
         /// Variable.
         name: String,
