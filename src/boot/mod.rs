@@ -3,6 +3,7 @@
 
 mod bls;
 mod entries;
+mod family;
 mod grub;
 mod initramfs;
 mod kernelstub;

@@ -19,7 +19,7 @@ pub(super) fn read(root: &Root) -> Reading {
     let places = entries::places(&list, default, kernel_cmdline::words);
     let mut reading = Reading { configured: entries::no_default(&all), places, shadowed: vec![] };
     if let Some(entry) = default {
-        let words = kernel_cmdline::words(&entry.entry.options_text());
+        let words = kernel_cmdline::words(&entry.content.options_text());
         let words = words.into_iter().filter(|w| !w.starts_with("initrd=")).collect();
         reading.configured = Fact::from_lines(words, entries::evidence(entry));
     } else if all.is_absent() {
@@ -59,24 +59,21 @@ pub(super) fn kernel_cmdline_words(root: &Root, all_lines: bool) -> Fact<Vec<Str
 
 /// The line that `/etc/kernel/cmdline` must hold afterwards, as a manual step.
 pub(super) fn kernel_cmdline_step(root: &Root, add: &[String], remove: &[String], all_lines: bool) -> String {
-    let text = root.text(KERNEL_CMDLINE);
-    match text.value() {
-        Some(text) => {
-            let now = kernel_cmdline::file_words(text, all_lines);
-            let wanted = manual::changed(&now, add, remove);
-            format!("make this the one line of /{KERNEL_CMDLINE}: {}", wanted.join(" "))
-        }
-        None => {
-            let mut step = format!("in /{KERNEL_CMDLINE}");
-            if !add.is_empty() {
-                step.push_str(&format!(", add to the line: {}", add.join(" ")));
-            }
-            if !remove.is_empty() {
-                step.push_str(&format!(", take out of the line: {}", remove.join(" ")));
-            }
-            step
-        }
+    if let Some(text) = root.text(KERNEL_CMDLINE).value() {
+        let now = kernel_cmdline::file_words(text, all_lines);
+        return format!(
+            "make this the one line of /{KERNEL_CMDLINE}: {}",
+            manual::changed(&now, add, remove).join(" ")
+        );
     }
+    let mut parts = vec![format!("in the one line of /{KERNEL_CMDLINE}")];
+    if !add.is_empty() {
+        parts.push(format!("add: {}", add.join(" ")));
+    }
+    if !remove.is_empty() {
+        parts.push(format!("take out: {}", remove.join(" ")));
+    }
+    parts.join(", ")
 }
 
 /// The steps that a person takes.
@@ -88,7 +85,7 @@ pub(super) fn refuse(root: &Root, add: &[String], remove: &[String]) -> Refusal 
     let wanted = entries::configured_default(root);
     let default = entries::default(&list, wanted.as_deref());
     if let Some(entry) = default.filter(|_| !generated) {
-        let now = kernel_cmdline::words(&entry.entry.options_text());
+        let now = kernel_cmdline::words(&entry.content.options_text());
         let words = manual::changed(&now, add, remove);
         steps.push(format!("make this the options line of /{}: options {}", entry.path, words.join(" ")));
     } else {

@@ -2,8 +2,8 @@
 //! end joins lines, before another character it vanishes; `#` comments only at the start of a line; the rest
 //! of an `options` line goes to the kernel, which splits it at blanks outside double quotes.
 
-use super::Trouble;
 use super::splice::Splice;
+use super::{Trouble, line_of};
 use std::ops::Range;
 
 /// A file, as far as options are concerned.
@@ -54,7 +54,7 @@ pub fn parse(bytes: &[u8]) -> ModprobeFile {
         if let Some((module, options)) = options_line(&text) {
             file.lines.push(OptionsLine { number, range: start..end, module, options });
         }
-        number += bytes.get(start..end).unwrap_or_default().iter().filter(|b| **b == b'\n').count();
+        number += line_of(bytes.get(start..end).unwrap_or_default(), end) - 1;
         start = end;
     }
     file

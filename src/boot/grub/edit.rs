@@ -9,7 +9,7 @@ use super::{commands, malformed};
 use crate::format::grub_value::At;
 use crate::format::kernel_cmdline::comparable;
 use crate::format::splice::{self, Splice};
-use crate::format::{grub_defaults, grub_edit, grub_script};
+use crate::format::{Lines, grub_defaults, grub_edit, grub_script};
 use crate::root::{Root, Unknown};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -159,12 +159,14 @@ impl Plan<'_> {
             }
             file.bytes = splice::apply(&file.bytes, splices)
                 .ok_or_else(|| malformed(&file.path, 1, "the edits of this file overlap"))?;
+            file.lines = Lines::new(&file.bytes);
             file.defaults = grub_defaults::parse(&file.bytes)
                 .map_err(|t| malformed(&file.path, t.line, format!("after the edit: {}", t.reason)))?;
         }
         if let Some((path, bytes)) = &self.created {
             let defaults = grub_defaults::parse(bytes).map_err(|t| malformed(path, t.line, t.reason))?;
-            after.files.push(File { path: path.clone(), real: path.clone(), bytes: bytes.clone(), defaults });
+            let (lines, bytes) = (Lines::new(bytes), bytes.clone());
+            after.files.push(File { path: path.clone(), real: path.clone(), bytes, lines, defaults });
         }
         Ok(after)
     }
@@ -186,11 +188,7 @@ fn check(
         list.sort();
         list
     };
-    let bytes = |settings: &Settings, name: &str| -> Vec<u8> {
-        settings.variable(name).bytes.iter().map(|b| b.byte).collect()
-    };
-    let others = before.names().union(&after.names()).cloned().collect::<Vec<_>>();
-    let kept = others.iter().all(|n| n == LINUX || n == DEFAULT || bytes(before, n) == bytes(after, n));
+    let kept = before.other_assignments().eq(after.other_assignments());
     if sorted(&words) == sorted(wanted) && kept {
         Ok(words)
     } else {

@@ -1,8 +1,8 @@
 //! The program that turns GRUB's settings into grub.cfg.
 
 use super::super::Command;
+use super::super::family::{Family, family};
 use super::super::initramfs::has_program;
-use super::super::recognise::{Family, family};
 use crate::root::Root;
 
 /// The commands that make an edit of GRUB's settings effective.

@@ -5,9 +5,10 @@
 
 mod assignment;
 mod commands;
+mod simple;
 
 use super::shell::{Piece, Tail};
-use super::{Trouble, line_of, shell};
+use super::{Trouble, shell};
 use std::ops::Range;
 
 /// A file of settings, parsed.
@@ -116,9 +117,4 @@ fn literal(pieces: &[Piece], range: &Range<usize>) -> Option<String> {
     };
     let text: String = pieces.iter().map(plain).collect::<Option<_>>()?;
     (text.len() == range.len()).then_some(text)
-}
-
-/// Trouble at a byte offset.
-fn trouble(bytes: &[u8], offset: usize, reason: impl Into<String>) -> Trouble {
-    Trouble::new(line_of(bytes, offset), reason)
 }
