@@ -267,7 +267,13 @@ fn grubs_settings_are_shadowed_where_kernelstub_boots() {
 
 #[test]
 fn the_running_line_or_the_loaders_variable_says_which_of_several_boots() {
-    assert_eq!(loader(&read(pop(), Some("BOOT_IMAGE=/v root=x")).1), "grub-debian");
+    let (_, boot) = read(
+        pop().file("etc/kernelstub/configuration", r#"{"user": {"kernel_options": ["amd_iommu=off"]}}"#),
+        Some("BOOT_IMAGE=/v root=x"),
+    );
+    assert_eq!(loader(&boot), "grub-debian");
+    let shadow = boot.shadowed.iter().find(|s| s.file == "etc/kernelstub/configuration").unwrap();
+    assert_eq!((shadow.by.as_str(), shadow.lost.join(" ").as_str()), ("grub-debian", "amd_iommu=off"));
     assert_eq!(loader(&read(pop(), None).1), "kernelstub");
     let both =
         || os(grub(), "arch").file("boot/loader/entries/arch.conf", "linux /v\noptions root=x iommu=pt\n");

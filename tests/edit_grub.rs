@@ -318,13 +318,20 @@ fn a_fragment_that_overwrites_the_variable_is_followed_by_one_of_ours() {
 }
 
 #[test]
-fn a_fragment_of_ours_sorts_after_the_last_one() {
+fn a_fragment_of_ours_sorts_after_the_one_that_overwrites() {
     let tree = debian()
         .file(MAIN, "GRUB_CMDLINE_LINUX_DEFAULT=\"a\"\n")
         .file("etc/default/grub.d/local.cfg", "GRUB_CMDLINE_LINUX_DEFAULT=\"b\"\n");
-    let edit = edit(&tree, &["c"], &[]).unwrap();
-    assert_eq!(edit.files[0].path, "etc/default/grub.d/zz-peerfix.cfg");
-    assert_eq!(edit.effective, ["b", "c"]);
+    let late = edit(&tree, &["c"], &[]).unwrap();
+    assert_eq!(late.files[0].path, "etc/default/grub.d/zz-peerfix.cfg");
+    assert_eq!(late.effective, ["b", "c"]);
+    let tree = debian()
+        .file(MAIN, "GRUB_CMDLINE_LINUX_DEFAULT=\"a\"\n")
+        .file("etc/default/grub.d/50.cfg", "GRUB_CMDLINE_LINUX_DEFAULT=\"b\"\n")
+        .file("etc/default/grub.d/x.cfg", "GRUB_CMDLINE_LINUX_DEFAULT=\"$GRUB_CMDLINE_LINUX_DEFAULT x\"\n");
+    let between = edit(&tree, &["c"], &[]).unwrap();
+    assert_eq!(between.files[0].path, "etc/default/grub.d/99-peerfix.cfg");
+    assert_eq!(between.effective, ["b", "c", "x"]);
 }
 
 #[test]
@@ -371,6 +378,8 @@ fn words_of_tuned_count_and_are_not_ours_to_remove() {
     let same = edit(&tree, &["iommu=pt"], &[]).unwrap();
     assert!(same.files.is_empty());
     assert_eq!(same.effective, ["a", "iommu=pt"]);
+    let other = edit(&tree, &["b"], &[]).unwrap();
+    assert_eq!(other.effective, ["a", "b", "iommu=pt"]);
     let refusal = edit(&tree, &[], &["iommu=pt"]).unwrap_err();
     assert_eq!(refusal.place, "etc/tuned/bootcmdline:1");
 }

@@ -21,7 +21,8 @@ const REGISTRY: &str = "NVreg_RegistryDwords";
 ///
 /// `remove` holds `module.parameter` (whatever its value) or `module.parameter=value`. Values of
 /// `NVreg_RegistryDwords` are merged key by key into the value in force, and losing lines of that parameter in
-/// `/etc` are removed; to remove from it takes single keys out.
+/// `/etc` are removed; to remove from it takes single keys out. `effective` stays empty: the command line does
+/// not change.
 pub fn modprobe_edit(root: &Root, wanted: &[(String, String)], remove: &[String]) -> Result<Edit, Refusal> {
     let mut plan = Plan { root, files: load(root).map_err(|u| refusal(&u.path, u.detail, wanted, remove))? };
     // A parameter that gets a new value needs no removal; only keys of the registry string go first.
@@ -36,8 +37,7 @@ pub fn modprobe_edit(root: &Root, wanted: &[(String, String)], remove: &[String]
         });
     done.map_err(|(place, reason)| refusal(&place, reason, wanted, remove))?;
     let files: Vec<FileEdit> = plan.files.into_iter().filter_map(File::edit).collect();
-    let effective = wanted.iter().map(|(name, value)| format!("{name}={value}")).collect();
-    Ok(Edit { files, commands: initramfs::rebuild(root).into_iter().collect(), effective })
+    Ok(Edit { files, commands: initramfs::rebuild(root).into_iter().collect(), effective: Vec::new() })
 }
 
 /// Place and reason.

@@ -2,6 +2,7 @@
 //! stand, or a line inside a unified image; new entries get `/etc/kernel/cmdline`.
 
 use super::entries;
+use super::family::{Family, family};
 use super::initramfs::has_program;
 use super::{Place, Reading, Refusal, manual};
 use crate::format::kernel_cmdline;
@@ -66,7 +67,11 @@ pub(super) fn kernel_cmdline_step(root: &Root, add: &[String], remove: &[String]
             manual::changed(&now, add, remove).join(" ")
         );
     }
-    let mut parts = vec![format!("in the one line of /{KERNEL_CMDLINE}")];
+    // mkinitcpio puts the files of /etc/cmdline.d together where there is no such line.
+    let dropins = root.exists("etc/cmdline.d");
+    let place =
+        if dropins { "in the files of /etc/cmdline.d" } else { "in the one line of /etc/kernel/cmdline" };
+    let mut parts = vec![place.to_owned()];
     if !add.is_empty() {
         parts.push(format!("add: {}", add.join(" ")));
     }
@@ -93,7 +98,7 @@ pub(super) fn refuse(root: &Root, add: &[String], remove: &[String]) -> Refusal 
         steps.push(
             if has_program(root, "sdbootutil") {
                 "sdbootutil update-all-entries"
-            } else if default.is_none() && has_program(root, "mkinitcpio") {
+            } else if default.is_none() && (has_program(root, "mkinitcpio") || family(root) == Family::Arch) {
                 "mkinitcpio -P"
             } else {
                 "kernel-install add \"$(uname -r)\" \"/lib/modules/$(uname -r)/vmlinuz\""

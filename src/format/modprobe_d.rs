@@ -158,9 +158,9 @@ pub fn set(line: &OptionsLine, option: &ModuleOption, value: &str) -> Result<Spl
     Ok(Splice { at: option.at.clone(), with: with.into_bytes() })
 }
 
-/// Takes options (by their number in the line) out; the whole line when none is left.
+/// Takes options (by their number in the line, in order) out; the whole line when none is left.
 pub fn remove(bytes: &[u8], line: &OptionsLine, gone: &[usize]) -> Result<Vec<Splice>, Trouble> {
-    if (0..line.options.len()).all(|i| gone.contains(&i)) {
+    if gone.len() == line.options.len() {
         return Ok(vec![Splice::delete(line.range.clone())]);
     }
     let mut splices = Vec::new();
