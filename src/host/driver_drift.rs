@@ -206,9 +206,10 @@ fn versions(host: &Host) -> Fact<String> {
     let mut evidence = host.nvidia.version.evidence().to_vec();
     let mut words = Vec::new();
     let mut compared = false;
-    for (name, fact) in
-        [("userspace", &host.nvidia.userspace_version), ("Fabric Manager", &host.nvidia.fabric_manager_version)]
-    {
+    for (name, fact) in [
+        ("userspace", &host.nvidia.userspace_version),
+        ("Fabric Manager", &host.nvidia.fabric_manager_version),
+    ] {
         if let Fact::Known { value, evidence: lines } = fact {
             compared |= name == "userspace";
             if numbers(value) != numbers(module) {
@@ -220,7 +221,11 @@ fn versions(host: &Host) -> Fact<String> {
     if !words.is_empty() {
         return Fact::from_lines(words.join("; "), evidence);
     }
-    if compared { Fact::Absent { evidence } } else { Fact::unknown(PATH, Why::Derived, "the userspace version is not known") }
+    if compared {
+        Fact::Absent { evidence }
+    } else {
+        Fact::unknown(PATH, Why::Derived, "the userspace version is not known")
+    }
 }
 
 /// The dotted numbers at the start: `595.71.05-aorus.5` is `595.71.05`.

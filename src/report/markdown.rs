@@ -117,7 +117,8 @@ fn word(outcome: Outcome) -> &'static str {
 
 /// Words without what names the machine's disks.
 fn public(words: &[String]) -> String {
-    let private = ["root", "resume", "rd.luks.uuid", "rd.luks.name", "cryptdevice", "ip", "nfsroot", "rd.lvm.lv"];
+    let private =
+        ["root", "resume", "rd.luks.uuid", "rd.luks.name", "cryptdevice", "ip", "nfsroot", "rd.lvm.lv"];
     let shown: Vec<String> = words
         .iter()
         .map(|word| match word.split_once('=') {

@@ -221,7 +221,6 @@ fn finding(
     summary: String,
     lines: Lines,
 ) -> Finding {
-    let judged_right = matches!(status, Status::Pass | Status::NotApplicable);
     Finding {
         rule: rule.rule.id.clone(),
         status,
