@@ -31,8 +31,8 @@ pub(super) fn read(root: &Root, tuned: Option<&Tuned>) -> Reading {
 
 /// The words of an entry: GRUB reads its options as script text, so `$kernelopts` and `$tuned_params` expand.
 fn words(entry: &Entry, block: &BTreeMap<String, String>, tuned: Option<&Tuned>) -> Fact<Vec<String>> {
-    let text = entry.entry.options_text();
-    let line = entry.entry.options.first().map_or(1, |(line, _)| *line);
+    let text = entry.content.options_text();
+    let line = entry.content.options.first().map_or(1, |(line, _)| *line);
     let arguments = match grub_script::split(text.as_bytes()) {
         Ok(arguments) => arguments,
         Err(broken) => return Fact::malformed(entry.path.clone(), line, broken.reason),

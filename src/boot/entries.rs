@@ -14,7 +14,7 @@ pub(super) struct Entry {
     /// File name without `.conf` and boot counters.
     pub(super) id: String,
     /// What it says.
-    pub(super) entry: LoaderEntry,
+    pub(super) content: LoaderEntry,
 }
 
 /// The entries of the first directory that holds any.
@@ -39,7 +39,7 @@ pub(super) fn load(root: &Root) -> Fact<Vec<Entry>> {
             };
             // `+3-1` before `.conf` counts tries (UAPI.1, boot counting).
             let id = name.split_once('+').map_or(name, |(id, _)| id).to_owned();
-            entries.push(Entry { path, id, entry: loader_entry::parse(&text) });
+            entries.push(Entry { path, id, content: loader_entry::parse(&text) });
         }
         if !entries.is_empty() {
             return Fact::known(entries, Evidence::new(dir, "loader entries"));
@@ -63,13 +63,13 @@ pub(super) fn default<'a>(entries: &'a [Entry], wanted: Option<&str>) -> Option<
         }
     }
     let ordinary = |e: &&Entry| {
-        e.entry.linux && !["rescue", "fallback", "memtest", "oldkern"].iter().any(|w| e.id.contains(w))
+        e.content.linux && !["rescue", "fallback", "memtest", "oldkern"].iter().any(|w| e.id.contains(w))
     };
     newest(entries.iter().filter(ordinary).collect())
 }
 
 fn order(a: &Entry, b: &Entry) -> std::cmp::Ordering {
-    compare_names(&a.entry.version, &b.entry.version).then_with(|| compare_names(&a.id, &b.id))
+    compare_names(&a.content.version, &b.content.version).then_with(|| compare_names(&a.id, &b.id))
 }
 
 /// Matches `*` alone; other pattern characters are compared as they stand.
@@ -98,7 +98,7 @@ pub(super) fn places(
 ) -> Vec<Place> {
     let mut places = Vec::new();
     for entry in entries {
-        for (line, text) in &entry.entry.options {
+        for (line, text) in &entry.content.options {
             let words = split(text);
             places.push(Place {
                 file: entry.path.clone(),
@@ -116,7 +116,7 @@ pub(super) fn places(
 /// Evidence of an entry's options.
 pub(super) fn evidence(entry: &Entry) -> Vec<Evidence> {
     entry
-        .entry
+        .content
         .options
         .iter()
         .map(|(line, text)| Evidence::at(entry.path.clone(), *line, text.clone()))

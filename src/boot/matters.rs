@@ -3,6 +3,7 @@
 use crate::format::kernel_cmdline::{comparable, key};
 use crate::host::cmdline::Cmdline;
 use crate::root::{Fact, Why};
+use std::collections::BTreeSet;
 
 /// True for words of options that this program judges: IOMMU, PCI, ASPM and port power, VFIO, lockdown, and
 /// parameters of the NVIDIA and amdgpu modules.
@@ -26,14 +27,9 @@ pub(super) fn that_matter(list: &[String]) -> Vec<String> {
 
 /// The words of `list` that matter and do not stand in `other`.
 pub(super) fn missing_from(list: &[String], other: &[String]) -> Vec<String> {
-    let there: Vec<String> = other.iter().map(|w| comparable(w)).collect();
-    let mut missing: Vec<String> = Vec::new();
-    for word in that_matter(list) {
-        if !there.contains(&comparable(&word)) && !missing.contains(&word) {
-            missing.push(word);
-        }
-    }
-    missing
+    // Each word once: a word found missing joins those that are there.
+    let mut there: BTreeSet<String> = other.iter().map(|w| comparable(w)).collect();
+    that_matter(list).into_iter().filter(|word| there.insert(comparable(word))).collect()
 }
 
 /// Words that matter in `left` and not in `right`; known only when both lines are.

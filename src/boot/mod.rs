@@ -3,6 +3,7 @@
 
 mod bls;
 mod entries;
+mod family;
 mod grub;
 mod initramfs;
 mod kernelstub;
@@ -146,15 +147,10 @@ impl Boot {
             }
         };
         if let Some(active) = recognition.active.value() {
-            let configured = reading.configured.value().cloned();
-            let grub = recognition
-                .others
-                .iter()
-                .any(|l| matches!(l, Loader::Grub | Loader::GrubDebian | Loader::GrubBls));
-            if let (true, Some(configured)) = (grub, &configured) {
-                grub::inactive(root, active.name(), configured, &mut reading);
+            for other in &recognition.others {
+                set_aside(root, *other, *active, &mut reading);
             }
-            if let (Some(tuned), Some(configured)) = (&tuned, &configured) {
+            if let (Some(tuned), Some(configured)) = (&tuned, reading.configured.value()) {
                 reading.shadowed.extend(tuned_shadow(root, tuned, configured));
             }
         }
@@ -191,6 +187,35 @@ fn read_loader(root: &Root, loader: Loader, tuned: Option<&tuned::Tuned>) -> Rea
     }
 }
 
+/// What the configuration of a loader sets that does not boot this host: places without effect, and shadows
+/// where the words are not known to be configured anyway.
+fn set_aside(root: &Root, other: Loader, active: Loader, reading: &mut Reading) {
+    let known = reading.configured.value().cloned();
+    for place in read_loader(root, other, None).places {
+        if reading.places.iter().any(|p| (&p.file, p.line) == (&place.file, place.line)) {
+            continue;
+        }
+        if let (true, Some(configured)) = (place.effective && !place.words.is_empty(), &known) {
+            reading.shadowed.push(Shadow {
+                file: place.file.clone(),
+                line: place.line,
+                text: line_text(root, &place.file, place.line),
+                by: active.name().to_owned(),
+                lost: matters::missing_from(&place.words, configured),
+            });
+        }
+        reading.places.push(Place { effective: false, ..place });
+    }
+}
+
+/// A line (from 1) of a file; empty when it cannot be read again.
+fn line_text(root: &Root, file: &str, line: i64) -> String {
+    let bytes = root.bytes(file, crate::root::TEXT_LIMIT);
+    let bytes = bytes.value().map(Vec::as_slice).unwrap_or_default();
+    let text = bytes.split(|b| *b == b'\n').nth(usize::try_from(line - 1).unwrap_or(usize::MAX));
+    String::from_utf8_lossy(text.unwrap_or_default()).trim().to_owned()
+}
+
 /// Words of a tuned profile that do not reach the line, for example because a fragment overwrites the variable
 /// that tuned has added its own to.
 fn tuned_shadow(root: &Root, tuned: &tuned::Tuned, configured: &[String]) -> Option<Shadow> {
@@ -206,7 +231,7 @@ fn tuned_shadow(root: &Root, tuned: &tuned::Tuned, configured: &[String]) -> Opt
     Some(Shadow {
         file: tuned::FILE.to_owned(),
         line: i64::try_from(tuned.line).unwrap_or(i64::MAX),
-        text: format!("TUNED_BOOT_CMDLINE: {}", tuned.words.join(" ")),
+        text: line_text(root, tuned::FILE, i64::try_from(tuned.line).unwrap_or(1)),
         by,
         lost,
     })

@@ -8,6 +8,7 @@ use crate::format::splice::{self, Splice};
 use crate::format::{Trouble, kernel_cmdline, registry_dwords};
 use crate::host::modprobe::DIRECTORIES;
 use crate::root::{Fact, Root, TEXT_LIMIT, Unknown};
+use std::collections::BTreeMap;
 
 /// Head of a file of our own.
 const TEMPLATE: &str = include_str!("../../templates/modprobe.d-peerfix.conf");
@@ -20,7 +21,8 @@ const REGISTRY: &str = "NVreg_RegistryDwords";
 ///
 /// `remove` holds `module.parameter` (whatever its value) or `module.parameter=value`. Values of
 /// `NVreg_RegistryDwords` are merged key by key into the value in force, and losing lines of that parameter in
-/// `/etc` are removed; to remove from it takes single keys out.
+/// `/etc` are removed; to remove from it takes single keys out. `effective` stays empty: the command line does
+/// not change.
 pub fn modprobe_edit(root: &Root, wanted: &[(String, String)], remove: &[String]) -> Result<Edit, Refusal> {
     let mut plan = Plan { root, files: load(root).map_err(|u| refusal(&u.path, u.detail, wanted, remove))? };
     // A parameter that gets a new value needs no removal; only keys of the registry string go first.
@@ -35,8 +37,7 @@ pub fn modprobe_edit(root: &Root, wanted: &[(String, String)], remove: &[String]
         });
     done.map_err(|(place, reason)| refusal(&place, reason, wanted, remove))?;
     let files: Vec<FileEdit> = plan.files.into_iter().filter_map(File::edit).collect();
-    let effective = wanted.iter().map(|(name, value)| format!("{name}={value}")).collect();
-    Ok(Edit { files, commands: initramfs::rebuild(root).into_iter().collect(), effective })
+    Ok(Edit { files, commands: initramfs::rebuild(root).into_iter().collect(), effective: Vec::new() })
 }
 
 /// Place and reason.
@@ -91,7 +92,7 @@ fn load(root: &Root) -> Result<Vec<File>, Unknown> {
             Fact::Absent { .. } => continue,
             Fact::Unknown(unknown) => return Err(unknown),
         };
-        for name in names.into_iter().filter(|n| n.ends_with(".conf")) {
+        for name in names.into_iter().filter(|n| n.strip_suffix(".conf").is_some()) {
             if files.iter().any(|f| f.name() == name) {
                 continue;
             }
@@ -219,17 +220,16 @@ impl Plan<'_> {
 
     /// Takes options out of the administrator's files.
     fn take_out(&mut self, gone: &[At]) -> Result<(), Stop> {
+        let mut by_line: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
+        for (file, line, option) in gone {
+            by_line.entry((*file, *line)).or_default().push(*option);
+        }
         for (index, file) in self.files.iter_mut().enumerate().filter(|(_, f)| f.editable()) {
             let mut splices = Vec::new();
-            for (number, line) in file.parsed.lines.iter().enumerate() {
-                let options: Vec<usize> =
-                    gone.iter().filter(|at| at.0 == index && at.1 == number).map(|at| at.2).collect();
-                if !options.is_empty() {
-                    splices.extend(
-                        modprobe_d::remove(&file.bytes, line, &options)
-                            .map_err(|t| (format!("{}:{}", file.path, t.line), t.reason))?,
-                    );
-                }
+            for ((_, number), options) in by_line.range((index, 0)..(index + 1, 0)) {
+                let Some(line) = file.parsed.lines.get(*number) else { continue };
+                let gone = modprobe_d::remove(&file.bytes, line, options);
+                splices.extend(gone.map_err(|t| file.trouble(t))?);
             }
             if !splices.is_empty() {
                 file.apply(&splices)?;

@@ -12,7 +12,7 @@ pub(super) fn read(root: &Root) -> Reading {
     let default = entries::default(&list, wanted.as_deref().or(Some("nixos-generation-*")));
     let configured = match (default, &all) {
         (Some(entry), _) => {
-            let words = kernel_cmdline::words(&entry.entry.options_text());
+            let words = kernel_cmdline::words(&entry.content.options_text());
             Fact::from_lines(words, entries::evidence(entry))
         }
         (None, Fact::Absent { .. }) => {

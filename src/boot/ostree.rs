@@ -12,7 +12,7 @@ pub(super) fn read(root: &Root) -> Reading {
     let default = entries::default(&list, Some("ostree-*"));
     let configured = match default {
         Some(entry) => {
-            let words = kernel_cmdline::words(&entry.entry.options_text());
+            let words = kernel_cmdline::words(&entry.content.options_text());
             Fact::from_lines(words, entries::evidence(entry))
         }
         None => entries::no_default(&all),

@@ -1,6 +1,7 @@
 //! Which loader boots this host: configuration files say which ones are set up, the running kernel's command
 //! line and the loader's own EFI variable say which one was used.
 
+use super::family::{Family, family};
 use crate::root::{Evidence, Fact, Root, Why};
 
 /// `LoaderInfo` of the Boot Loader Interface: name and version of the loader, UTF-16 after four attribute bytes.
@@ -66,53 +67,12 @@ impl Loader {
     }
 }
 
-/// Family of the distribution, from os-release.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Family {
-    /// Debian, Ubuntu and what is built on them.
-    Debian,
-    /// Fedora, RHEL and rebuilds.
-    Fedora,
-    /// Arch and what is built on it.
-    Arch,
-    /// openSUSE and SLES.
-    Suse,
-    /// Another, or not told.
-    Other,
-}
-
 /// What was found.
 pub(super) struct Recognition {
     /// The loader that boots this host.
     pub(super) active: Fact<Loader>,
     /// Loaders that are set up and do not boot it.
     pub(super) others: Vec<Loader>,
-}
-
-/// Reads the family of the distribution in `root`.
-pub(super) fn family(root: &Root) -> Family {
-    let text = root.text("etc/os-release").or(|| root.text("usr/lib/os-release"));
-    let mut names = String::new();
-    for line in text.value().map(String::as_str).unwrap_or_default().lines() {
-        if let Some(value) = line.strip_prefix("ID=").or_else(|| line.strip_prefix("ID_LIKE=")) {
-            names.push_str(&value.to_lowercase().replace(['"', '\''], " "));
-            names.push(' ');
-        }
-    }
-    let named = |list: &[&str]| names.split_whitespace().any(|n| list.iter().any(|l| n.starts_with(l)));
-    if named(&["debian", "ubuntu", "linuxmint", "pop", "proxmox", "raspbian", "kali"]) {
-        Family::Debian
-    } else if named(&["fedora", "rhel", "centos", "rocky", "almalinux", "ol", "amzn"]) {
-        Family::Fedora
-    } else if named(&["suse", "opensuse", "sles", "sled"]) {
-        Family::Suse
-    } else if named(&["arch", "manjaro", "cachyos", "endeavouros"]) {
-        Family::Arch
-    } else if root.exists("etc/debian_version") {
-        Family::Debian
-    } else {
-        Family::Other
-    }
 }
 
 /// Recognises the loader of `root`.
@@ -206,7 +166,7 @@ fn grub(root: &Root) -> Option<(Loader, Evidence)> {
     let evidence = Evidence::new(if configured { settings } else { generated.unwrap_or(settings) }, "there");
     let family = family(root);
     let entries = root.list("boot/loader/entries");
-    let has_entries = entries.value().is_some_and(|l| l.iter().any(|n| n.ends_with(".conf")));
+    let has_entries = entries.value().is_some_and(|l| l.iter().any(|n| n.strip_suffix(".conf").is_some()));
     let loader = match family {
         Family::Debian => Loader::GrubDebian,
         Family::Fedora if blscfg(root).unwrap_or(has_entries || entries.is_unknown()) => Loader::GrubBls,
@@ -238,12 +198,14 @@ fn systemd_boot(root: &Root, grub: Option<Loader>) -> Option<(Loader, Evidence)>
         if dir == "boot/loader/entries" && grub == Some(Loader::GrubBls) {
             continue;
         }
-        if root.list(dir).value().is_some_and(|l| l.iter().any(|n| n.ends_with(".conf"))) {
+        if root.list(dir).value().is_some_and(|l| l.iter().any(|n| n.strip_suffix(".conf").is_some())) {
             return found(dir);
         }
     }
     let images = ["efi/EFI/Linux", "boot/efi/EFI/Linux", "boot/EFI/Linux"];
-    let image = |dir: &&str| root.list(dir).value().is_some_and(|l| l.iter().any(|n| n.ends_with(".efi")));
+    let image = |dir: &&str| {
+        root.list(dir).value().is_some_and(|l| l.iter().any(|n| n.strip_suffix(".efi").is_some()))
+    };
     if let Some(dir) = images.iter().find(|d| image(d)) {
         return found(dir);
     }

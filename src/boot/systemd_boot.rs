@@ -2,6 +2,7 @@
 //! stand, or a line inside a unified image; new entries get `/etc/kernel/cmdline`.
 
 use super::entries;
+use super::family::{Family, family};
 use super::initramfs::has_program;
 use super::{Place, Reading, Refusal, manual};
 use crate::format::kernel_cmdline;
@@ -19,7 +20,7 @@ pub(super) fn read(root: &Root) -> Reading {
     let places = entries::places(&list, default, kernel_cmdline::words);
     let mut reading = Reading { configured: entries::no_default(&all), places, shadowed: vec![] };
     if let Some(entry) = default {
-        let words = kernel_cmdline::words(&entry.entry.options_text());
+        let words = kernel_cmdline::words(&entry.content.options_text());
         let words = words.into_iter().filter(|w| !w.starts_with("initrd=")).collect();
         reading.configured = Fact::from_lines(words, entries::evidence(entry));
     } else if all.is_absent() {
@@ -59,24 +60,25 @@ pub(super) fn kernel_cmdline_words(root: &Root, all_lines: bool) -> Fact<Vec<Str
 
 /// The line that `/etc/kernel/cmdline` must hold afterwards, as a manual step.
 pub(super) fn kernel_cmdline_step(root: &Root, add: &[String], remove: &[String], all_lines: bool) -> String {
-    let text = root.text(KERNEL_CMDLINE);
-    match text.value() {
-        Some(text) => {
-            let now = kernel_cmdline::file_words(text, all_lines);
-            let wanted = manual::changed(&now, add, remove);
-            format!("make this the one line of /{KERNEL_CMDLINE}: {}", wanted.join(" "))
-        }
-        None => {
-            let mut step = format!("in /{KERNEL_CMDLINE}");
-            if !add.is_empty() {
-                step.push_str(&format!(", add to the line: {}", add.join(" ")));
-            }
-            if !remove.is_empty() {
-                step.push_str(&format!(", take out of the line: {}", remove.join(" ")));
-            }
-            step
-        }
+    if let Some(text) = root.text(KERNEL_CMDLINE).value() {
+        let now = kernel_cmdline::file_words(text, all_lines);
+        return format!(
+            "make this the one line of /{KERNEL_CMDLINE}: {}",
+            manual::changed(&now, add, remove).join(" ")
+        );
     }
+    // mkinitcpio puts the files of /etc/cmdline.d together where there is no such line.
+    let dropins = root.exists("etc/cmdline.d");
+    let place =
+        if dropins { "in the files of /etc/cmdline.d" } else { "in the one line of /etc/kernel/cmdline" };
+    let mut parts = vec![place.to_owned()];
+    if !add.is_empty() {
+        parts.push(format!("add: {}", add.join(" ")));
+    }
+    if !remove.is_empty() {
+        parts.push(format!("take out: {}", remove.join(" ")));
+    }
+    parts.join(", ")
 }
 
 /// The steps that a person takes.
@@ -88,7 +90,7 @@ pub(super) fn refuse(root: &Root, add: &[String], remove: &[String]) -> Refusal 
     let wanted = entries::configured_default(root);
     let default = entries::default(&list, wanted.as_deref());
     if let Some(entry) = default.filter(|_| !generated) {
-        let now = kernel_cmdline::words(&entry.entry.options_text());
+        let now = kernel_cmdline::words(&entry.content.options_text());
         let words = manual::changed(&now, add, remove);
         steps.push(format!("make this the options line of /{}: options {}", entry.path, words.join(" ")));
     } else {
@@ -96,7 +98,7 @@ pub(super) fn refuse(root: &Root, add: &[String], remove: &[String]) -> Refusal 
         steps.push(
             if has_program(root, "sdbootutil") {
                 "sdbootutil update-all-entries"
-            } else if default.is_none() && has_program(root, "mkinitcpio") {
+            } else if default.is_none() && (has_program(root, "mkinitcpio") || family(root) == Family::Arch) {
                 "mkinitcpio -P"
             } else {
                 "kernel-install add \"$(uname -r)\" \"/lib/modules/$(uname -r)/vmlinuz\""

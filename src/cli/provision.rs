@@ -127,7 +127,10 @@ fn unchanged(
         _ => text::plan::provisioned(&document),
     })?;
     if audit.host.pci_readable.value().is_none() && audit.host.gpus.is_empty() {
-        note(global, "No hardware facts below this root: name the host with --host (`--host /` for this machine).");
+        note(
+            global,
+            "No hardware facts below this root: name the host with --host (`--host /` for this machine).",
+        );
         return Ok(Exit::Refused);
     }
     // Refused: a rule that was named cannot be answered, or a fault waits for consent alone.
@@ -136,18 +139,16 @@ fn unchanged(
         note(global, "Nothing was written: what is left needs consent, firmware or hands (see above).");
         return Ok(Exit::Refused);
     }
-    Ok(if args.unchanged_exit_77 {
-        Exit::Unchanged
-    } else {
-        Exit::Done
-    })
+    Ok(if args.unchanged_exit_77 { Exit::Unchanged } else { Exit::Done })
 }
 
 fn refused(audit: &Audit, refused: &Refused) -> Failure {
     let refusal = &refused.refusal;
     let name = audit.changes.iter().find(|c| c.id == refused.id).map_or("the change", |c| c.name.as_str());
-    let mut message =
-        format!("{name} cannot be made safely, so nothing was written\n  {}: {}", refusal.place, refusal.reason);
+    let mut message = format!(
+        "{name} cannot be made safely, so nothing was written\n  {}: {}",
+        refusal.place, refusal.reason
+    );
     for step in &refusal.manual {
         message.push_str("\n  by hand: ");
         message.push_str(step);

@@ -55,7 +55,7 @@ pub fn evaluate(files: &[&Defaults], name: &str, plus: bool) -> Variable {
                     override_all(&mut variable, at);
                     variable.unsettled = obstacle
                         .as_ref()
-                        .map(|o| (file, Trouble::new(*line, format!("`unset {name}`: {o}"))));
+                        .map(|o| (file, Trouble::new(*line, format!("{name} cannot be followed: {o}"))));
                 }
                 Event::Opaque { line, what, lasting } => {
                     let reason = format!("{what} may change {name} or end the reading of the file");
@@ -85,7 +85,7 @@ fn assign(variable: &mut Variable, at: At, assignment: &Assignment) {
         variable.from.push(at);
         return;
     }
-    let former = std::mem::take(&mut variable.bytes);
+    let mut former = std::mem::take(&mut variable.bytes);
     if !assignment.appends() {
         override_all(variable, at);
         variable.unsettled = None;
@@ -97,8 +97,13 @@ fn assign(variable: &mut Variable, at: At, assignment: &Assignment) {
                 variable.bytes.push(ValueByte { byte: *byte, from: at, at: Some(place.clone()) });
             }
             Element::Former { blank } => {
-                variable.bytes.extend(former.iter().cloned());
-                if *blank && !former.is_empty() {
+                let empty = former.is_empty();
+                if variable.bytes.is_empty() {
+                    variable.bytes = std::mem::take(&mut former);
+                } else {
+                    variable.bytes.append(&mut former);
+                }
+                if *blank && !empty {
                     variable.bytes.push(ValueByte { byte: b' ', from: at, at: None });
                 }
             }

@@ -164,8 +164,10 @@ impl Scanner<'_> {
         }
         self.pos += 1;
         let text = self.text.get(start..self.pos).unwrap_or_default();
-        let line = line_of(self.text.as_bytes(), start);
-        serde_json::from_str(text).map_err(|_| Trouble::new(line, format!("malformed JSON string {text}")))
+        serde_json::from_str(text).map_err(|_| {
+            let line = line_of(self.text.as_bytes(), start);
+            Trouble::new(line, format!("malformed JSON string {text}"))
+        })
     }
 
     fn other(&mut self) -> Result<Value, Trouble> {

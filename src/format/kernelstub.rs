@@ -4,6 +4,7 @@
 use super::json_spans::{self, Node, Value};
 use super::splice::{self, Splice};
 use super::{Trouble, kernel_cmdline, line_of};
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// The two lists.
@@ -97,17 +98,18 @@ pub fn edit(bytes: &[u8], add: &[String], remove: &[String]) -> Result<Vec<u8>, 
             kept.push(index);
         }
     }
-    let mut present: Vec<String> = kept
+    let mut wanted: Vec<String> = kept
         .iter()
         .filter_map(|i| options.elements.get(*i))
         .flat_map(|(text, _)| kernel_cmdline::words(text))
         .map(|w| kernel_cmdline::comparable(&w))
         .collect();
+    let mut present: BTreeSet<String> = wanted.iter().cloned().collect();
     let mut fresh = Vec::new();
     for word in add {
         let comparable = kernel_cmdline::comparable(word);
-        if !present.contains(&comparable) {
-            present.push(comparable);
+        if present.insert(comparable.clone()) {
+            wanted.push(comparable);
             fresh.push(word.as_str());
         }
     }
@@ -117,7 +119,7 @@ pub fn edit(bytes: &[u8], add: &[String], remove: &[String]) -> Result<Vec<u8>, 
     let splices = list_splices(bytes, options, &kept, &fresh);
     let after = splice::apply(bytes, &splices)
         .ok_or_else(|| Trouble::new(options.line, "this list cannot be edited safely"))?;
-    check(&after, &configuration, &present)?;
+    check(&after, &configuration, &wanted)?;
     Ok(after)
 }
 
@@ -163,7 +165,7 @@ fn list_splices(bytes: &[u8], options: &Options, kept: &[usize], fresh: &[&str])
         splices.push(Splice { at: inside, with });
         return splices;
     };
-    for index in (0..options.elements.len()).filter(|i| !kept.contains(i)) {
+    for index in (0..options.elements.len()).filter(|i| kept.binary_search(i).is_err()) {
         // With its comma: the one before it, or for the first elements the one behind.
         let at = if index > kept.first().copied().unwrap_or_default() {
             element(index - 1).end..element(index).end

@@ -49,14 +49,13 @@ impl LoaderEntry {
 }
 
 /// Orders entry names newest last: runs of digits compare as numbers, `~` sorts before everything.
-pub fn compare_names(a: &str, b: &str) -> Ordering {
-    let (mut left, mut right) = (a.as_bytes(), b.as_bytes());
+pub fn compare_names(one: &str, other: &str) -> Ordering {
+    let (mut left, mut right) = (one.as_bytes(), other.as_bytes());
     loop {
         let (x, y) = match (left.first(), right.first()) {
             (None, None) => return Ordering::Equal,
             (None, Some(b'~')) => return Ordering::Greater,
-            (None, Some(_)) => return Ordering::Less,
-            (Some(b'~'), None) => return Ordering::Less,
+            (None, Some(_)) | (Some(b'~'), None) => return Ordering::Less,
             (Some(_), None) => return Ordering::Greater,
             (Some(x), Some(y)) => (*x, *y),
         };
@@ -64,7 +63,7 @@ pub fn compare_names(a: &str, b: &str) -> Ordering {
             let (m, n) = (number(&mut left), number(&mut right));
             match m.len().cmp(&n.len()).then_with(|| m.cmp(n)) {
                 Ordering::Equal => {}
-                other => return other,
+                different => return different,
             }
             continue;
         }

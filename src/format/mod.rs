@@ -36,7 +36,35 @@ impl std::fmt::Display for Trouble {
     }
 }
 
+/// Where the lines of a file begin: line numbers of many offsets without counting from the start each time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lines {
+    ends: Vec<usize>,
+}
+
+impl Lines {
+    /// The lines of `bytes`.
+    pub fn new(bytes: &[u8]) -> Self {
+        Self { ends: bytes.iter().enumerate().filter(|(_, b)| **b == b'\n').map(|(i, _)| i).collect() }
+    }
+
+    /// The line (from 1) of a byte.
+    pub fn of(&self, offset: usize) -> usize {
+        self.ends.partition_point(|end| *end < offset) + 1
+    }
+
+    /// The bytes of a line (from 1) without its end.
+    pub fn text<'a>(&self, bytes: &'a [u8], line: usize) -> &'a [u8] {
+        let start = match line.checked_sub(2) {
+            None => 0,
+            Some(before) => self.ends.get(before).map_or(bytes.len(), |end| end + 1),
+        };
+        let end = line.checked_sub(1).and_then(|i| self.ends.get(i)).copied().unwrap_or(bytes.len());
+        bytes.get(start..end).unwrap_or_default()
+    }
+}
+
 /// The line (from 1) that byte `offset` of `bytes` stands in.
 pub fn line_of(bytes: &[u8], offset: usize) -> usize {
-    bytes.iter().take(offset).filter(|b| **b == b'\n').count() + 1
+    Lines::new(bytes.get(..offset).unwrap_or(bytes)).ends.len() + 1
 }

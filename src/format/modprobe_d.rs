@@ -2,8 +2,8 @@
 //! end joins lines, before another character it vanishes; `#` comments only at the start of a line; the rest
 //! of an `options` line goes to the kernel, which splits it at blanks outside double quotes.
 
-use super::Trouble;
 use super::splice::Splice;
+use super::{Trouble, line_of};
 use std::ops::Range;
 
 /// A file, as far as options are concerned.
@@ -54,7 +54,7 @@ pub fn parse(bytes: &[u8]) -> ModprobeFile {
         if let Some((module, options)) = options_line(&text) {
             file.lines.push(OptionsLine { number, range: start..end, module, options });
         }
-        number += bytes.get(start..end).unwrap_or_default().iter().filter(|b| **b == b'\n').count();
+        number += line_of(bytes.get(start..end).unwrap_or_default(), end) - 1;
         start = end;
     }
     file
@@ -158,9 +158,9 @@ pub fn set(line: &OptionsLine, option: &ModuleOption, value: &str) -> Result<Spl
     Ok(Splice { at: option.at.clone(), with: with.into_bytes() })
 }
 
-/// Takes options (by their number in the line) out; the whole line when none is left.
+/// Takes options (by their number in the line, in order) out; the whole line when none is left.
 pub fn remove(bytes: &[u8], line: &OptionsLine, gone: &[usize]) -> Result<Vec<Splice>, Trouble> {
-    if (0..line.options.len()).all(|i| gone.contains(&i)) {
+    if gone.len() == line.options.len() {
         return Ok(vec![Splice::delete(line.range.clone())]);
     }
     let mut splices = Vec::new();

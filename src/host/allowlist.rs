@@ -77,9 +77,11 @@ impl AllowList {
                 Fact::from_lines(Self::of_release(version), table_evidence(version, evidence))
             }
             Fact::Absent { .. } => Fact::unknown("proc/sys/kernel/osrelease", Why::NotCaptured, ""),
-            Fact::Unknown(Unknown { path, .. }) => {
-                Fact::unknown(path, Why::Derived, "the kernel's release decides which table it was built with")
-            }
+            Fact::Unknown(Unknown { path, .. }) => Fact::unknown(
+                path,
+                Why::Derived,
+                "the kernel's release decides which table it was built with",
+            ),
         }
     }
 
@@ -126,10 +128,7 @@ mod tests {
         let five_four: Vec<i64> = AllowList::of_release(5004).rows.iter().map(|r| r.device).collect();
         assert_eq!(five_four, [0x1450, 0x3c00, 0x3c01, 0x2f00, 0x2f01]);
         let newer: Vec<i64> = AllowList::of_release(6019).rows.iter().map(|r| r.device).collect();
-        assert_eq!(
-            newer,
-            [0x3c00, 0x3c01, 0x2f00, 0x2f01, 0x2030, 0x2031, 0x2032, 0x2033, 0x2020, 0x09a2]
-        );
+        assert_eq!(newer, [0x3c00, 0x3c01, 0x2f00, 0x2f01, 0x2030, 0x2031, 0x2032, 0x2033, 0x2020, 0x09a2]);
         assert!(AllowList::of_release(7001).find(0x1ae0, 0x1234).is_some());
         assert!(AllowList::of_release(7004).find(0x8086, 0x6f00).is_none());
     }

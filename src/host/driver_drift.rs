@@ -44,15 +44,19 @@ impl DriverDrift {
     }
 }
 
-/// The value that a loaded module runs with; none when it cannot be told.
-fn running(root: &Root, host: &Host, option: &ModuleOption) -> Option<String> {
-    if option.module == "nvidia" {
-        let name = option.name.strip_prefix("NVreg_")?;
-        let live = host.nvidia.parameters.value()?;
-        return live.iter().find(|p| p.name == name).map(|p| p.value.clone());
+/// The value that a loaded module runs with; absent when the module is not loaded or does not show it.
+fn running(root: &Root, host: &Host, option: &ModuleOption) -> Fact<String> {
+    if option.module != "nvidia" {
+        return root.line(&source(option));
     }
-    let path = format!("sys/module/{}/parameters/{}", option.module, option.name);
-    root.line(&path).value().cloned()
+    match (&host.nvidia.parameters, option.name.strip_prefix("NVreg_")) {
+        (Fact::Known { value, evidence }, Some(name)) => match value.iter().find(|p| p.name == name) {
+            Some(live) => Fact::from_lines(live.value.clone(), Vec::new()),
+            None => Fact::Absent { evidence: evidence.clone() },
+        },
+        (Fact::Unknown(unknown), Some(_)) => Fact::Unknown(unknown.clone()),
+        _ => Fact::absent(source(option)),
+    }
 }
 
 fn compare(root: &Root, host: &Host) -> Fact<Vec<NotLoaded>> {
@@ -64,8 +68,16 @@ fn compare(root: &Root, host: &Host) -> Fact<Vec<NotLoaded>> {
     let ours = |module: &str| matches!(module, "nvidia" | "nvidia_uvm" | "nvidia_drm" | "amdgpu");
     let mut found = Vec::new();
     let mut evidence = Vec::new();
+    let mut open: Option<Unknown> = None;
     for option in options.iter().filter(|o| o.in_force && ours(&o.module) && o.file != "proc/cmdline") {
-        let Some(running) = running(root, host, option) else { continue };
+        let running = match running(root, host, option) {
+            Fact::Known { value, .. } => value,
+            Fact::Absent { .. } => continue,
+            Fact::Unknown(unknown) => {
+                open = open.or(Some(unknown));
+                continue;
+            }
+        };
         if same(&option.value, &running) {
             continue;
         }
@@ -84,7 +96,11 @@ fn compare(root: &Root, host: &Host) -> Fact<Vec<NotLoaded>> {
             place: format!("{}:{}", option.file, option.line),
         });
     }
-    Fact::from_lines(found, evidence)
+    match open {
+        // What was found stands; nothing found beside a value that could not be read is no pass.
+        Some(unknown) if found.is_empty() => Fact::Unknown(unknown),
+        _ => Fact::from_lines(found, evidence),
+    }
 }
 
 /// The file that shows the loaded value.
@@ -129,9 +145,15 @@ fn unknown(root: &Root, host: &Host) -> Fact<Vec<ModuleOption>> {
     };
     let mut found = Vec::new();
     let mut evidence = Vec::new();
+    let mut open: Option<Unknown> = None;
     for option in options.iter().filter(|o| !o.name.is_empty()) {
         let defined = match option.module.as_str() {
-            "nvidia" => nvidia_defines(host, &option.name),
+            "nvidia" => {
+                if let Fact::Unknown(unknown) = &host.nvidia.parameters {
+                    open = open.or(Some(unknown.clone()));
+                }
+                nvidia_defines(host, &option.name)
+            }
             // These modules export every parameter in sysfs (mode is never 0).
             "amdgpu" | "nvidia_uvm" | "vfio_pci" => sysfs_defines(root, &option.module, &option.name),
             _ => None,
@@ -151,7 +173,10 @@ fn unknown(root: &Root, host: &Host) -> Fact<Vec<ModuleOption>> {
             found.push(option.clone());
         }
     }
-    Fact::from_lines(found, evidence)
+    match open {
+        Some(unknown) if found.is_empty() => Fact::Unknown(unknown),
+        _ => Fact::from_lines(found, evidence),
+    }
 }
 
 /// Whether the loaded NVIDIA branch defines a parameter; its names are case-sensitive.
@@ -181,9 +206,10 @@ fn versions(host: &Host) -> Fact<String> {
     let mut evidence = host.nvidia.version.evidence().to_vec();
     let mut words = Vec::new();
     let mut compared = false;
-    for (name, fact) in
-        [("userspace", &host.nvidia.userspace_version), ("Fabric Manager", &host.nvidia.fabric_manager_version)]
-    {
+    for (name, fact) in [
+        ("userspace", &host.nvidia.userspace_version),
+        ("Fabric Manager", &host.nvidia.fabric_manager_version),
+    ] {
         if let Fact::Known { value, evidence: lines } = fact {
             compared |= name == "userspace";
             if numbers(value) != numbers(module) {
@@ -195,7 +221,11 @@ fn versions(host: &Host) -> Fact<String> {
     if !words.is_empty() {
         return Fact::from_lines(words.join("; "), evidence);
     }
-    if compared { Fact::Absent { evidence } } else { Fact::unknown(PATH, Why::Derived, "the userspace version is not known") }
+    if compared {
+        Fact::Absent { evidence }
+    } else {
+        Fact::unknown(PATH, Why::Derived, "the userspace version is not known")
+    }
 }
 
 /// The dotted numbers at the start: `595.71.05-aorus.5` is `595.71.05`.

@@ -14,8 +14,8 @@ pub mod kernel;
 pub mod log;
 pub mod measured;
 pub mod modprobe;
-pub mod numa;
 pub mod names;
+pub mod numa;
 pub mod nvidia;
 pub mod nvidia_smi;
 pub mod pci;
@@ -46,7 +46,10 @@ pub struct Host {
     pub allow_list: Fact<allowlist::AllowList>,
     /// Guest or bare metal.
     pub virt: virt::Virt,
-    /// All PCI functions; empty when `pci_readable` is not known.
+    /// All PCI functions; empty when `pci_readable` is not known. Rules see what concerns a GPU through
+    /// `gpus` and `pairs`, not three hundred functions.
+    #[serde(skip)]
+    #[schemars(skip)]
     pub pci: Vec<pci::PciDevice>,
     /// Whether the PCI tree could be read, and where.
     pub pci_readable: Fact<bool>,
@@ -90,7 +93,10 @@ impl Host {
         let log = log::KernelLog::read(root);
         let tree = pci::read(root);
         let pci_readable = tree.as_ref().map(|_| true);
-        let pci = tree.value().cloned().unwrap_or_default();
+        let pci = match tree {
+            Fact::Known { value, .. } => value,
+            _ => Vec::new(),
+        };
         let smi = nvidia_smi::NvidiaSmi::read(root);
         let amdgpu = amdgpu::Amdgpu::read(root);
         let gpus = gpu::read(root, &pci, &amdgpu, &smi);

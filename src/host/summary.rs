@@ -36,9 +36,28 @@ pub struct Summary {
 
 /// Products with NVLink connectors or NVLink fabric, by words of their name.
 const NVLINK_NAMES: [&str; 22] = [
-    "RTX 2070 SUPER", "RTX 2080", "TITAN RTX", "TITAN V", "RTX 3090", "RTX A4500", "RTX A5000", "RTX A5500",
-    "RTX A6000", "Quadro RTX 5000", "Quadro RTX 6000", "Quadro RTX 8000", "GP100", "GV100", "P100", "V100", "A100",
-    "A30", "A40", "H100", "H200", "B200",
+    "RTX 2070 SUPER",
+    "RTX 2080",
+    "TITAN RTX",
+    "TITAN V",
+    "RTX 3090",
+    "RTX A4500",
+    "RTX A5000",
+    "RTX A5500",
+    "RTX A6000",
+    "Quadro RTX 5000",
+    "Quadro RTX 6000",
+    "Quadro RTX 8000",
+    "GP100",
+    "GV100",
+    "P100",
+    "V100",
+    "A100",
+    "A30",
+    "A40",
+    "H100",
+    "H200",
+    "B200",
 ];
 
 impl Summary {
@@ -56,12 +75,13 @@ impl Summary {
             platform: platform(host),
             nvlink_capable: host.gpus.iter().filter(|g| nvlink(g)).map(|g| g.bdf.clone()).collect(),
             asks_passthrough: line.as_ref().map(|line| {
-                let asked = line.options.iter().rev().find_map(|o| match (o.key.as_str(), o.value.as_deref()) {
-                    ("iommu", Some(_)) if o.list.iter().any(|w| w == "pt") => Some(true),
-                    ("iommu", Some(_)) if o.list.iter().any(|w| w == "nopt") => Some(false),
-                    ("iommu.passthrough", Some(value)) => Some(matches!(value, "1" | "y" | "Y" | "on")),
-                    _ => None,
-                });
+                let asked =
+                    line.options.iter().rev().find_map(|o| match (o.key.as_str(), o.value.as_deref()) {
+                        ("iommu", Some(_)) if o.list.iter().any(|w| w == "pt") => Some(true),
+                        ("iommu", Some(_)) if o.list.iter().any(|w| w == "nopt") => Some(false),
+                        ("iommu.passthrough", Some(value)) => Some(matches!(value, "1" | "y" | "Y" | "on")),
+                        _ => None,
+                    });
                 asked.unwrap_or(false)
             }),
             asks_off: line.as_ref().map(|line| {

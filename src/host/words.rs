@@ -20,7 +20,14 @@ const INTEL: [&str; 9] =
     ["on", "off", "igfx_off", "forcedac", "strict", "sp_off", "sm_on", "sm_off", "tboot_noforce"];
 /// Accepted values of `amd_iommu=` (drivers/iommu/amd/init.c `parse_amd_iommu_options`).
 const AMD: [&str; 9] = [
-    "off", "force_enable", "fullflush", "force_isolation", "pgtbl_v1", "pgtbl_v2", "irtcachedis", "nohugepages",
+    "off",
+    "force_enable",
+    "fullflush",
+    "force_isolation",
+    "pgtbl_v1",
+    "pgtbl_v2",
+    "irtcachedis",
+    "nohugepages",
     "v2_pgsizes_only",
 ];
 
@@ -40,9 +47,8 @@ pub fn judge(line: &Cmdline, platform: Option<&str>, overrides: bool) -> Vec<Wor
 }
 
 fn no_op(option: &CmdlineOption, platform: Option<&str>, overrides: bool) -> Option<WordVerdict> {
-    let say = |kind: &str, why: String| {
-        Some(WordVerdict { word: option.word.clone(), kind: kind.to_owned(), why })
-    };
+    let say =
+        |kind: &str, why: String| Some(WordVerdict { word: option.word.clone(), kind: kind.to_owned(), why });
     let all_unknown = |known: &[&str]| option.list.iter().all(|v| !known.contains(&v.as_str()));
     match option.key.as_str() {
         "amd_iommu" if all_unknown(&AMD) => say(

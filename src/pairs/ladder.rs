@@ -60,9 +60,7 @@ fn grant(host: &Host, a: &Gpu, b: &Gpu, pair: &Pair) -> Rung {
 /// What KFD shows, and the gate of amdgpu that explains it: addressability, then visible memory.
 fn amd_grant(a: &Gpu, b: &Gpu, pair: &Pair) -> Rung {
     const NAME: &str = "driver-grant";
-    let hidden = |target: &Gpu| {
-        matches!((target.amd.visible_vram.value(), target.amd.vram.value()), (Some(x), Some(y)) if x < y)
-    };
+    let hidden = |target: &Gpu| matches!((target.amd.visible_vram.value(), target.amd.vram.value()), (Some(x), Some(y)) if x < y);
     let way = |from: &Gpu, to: &Gpu, reach: Outcome| match from.kfd_peers.value() {
         Some(peers) if peers.contains(&to.bdf) => Outcome::Pass,
         Some(_) => Outcome::Fail,
@@ -97,11 +95,7 @@ fn nvidia_grant(host: &Host, a: &Gpu, b: &Gpu, route: &str) -> Rung {
         }
         None => return rung(NAME, Outcome::Unknown, Outcome::Unknown, "the bound driver is not known"),
     }
-    let forced = host
-        .nvidia
-        .registry
-        .value()
-        .is_some_and(|keys| keys.iter().any(|k| k.key == "ForceP2P"));
+    let forced = host.nvidia.registry.value().is_some_and(|keys| keys.iter().any(|k| k.key == "ForceP2P"));
     let mut seen = Vec::new();
     let mut way = |from: &Gpu, to: &Gpu| {
         let read = matrix_cell(host.smi.p2p_read.value(), from, to);
@@ -128,8 +122,7 @@ fn nvidia_grant(host: &Host, a: &Gpu, b: &Gpu, route: &str) -> Rung {
             fact if fact.value().is_some() => "a patched driver may grant it; its matrix was not captured",
             _ => "whether the driver is a stock build is not known",
         };
-        let outcome =
-            if host.nvidia.patched.is_absent() { Outcome::Fail } else { Outcome::Unknown };
+        let outcome = if host.nvidia.patched.is_absent() { Outcome::Fail } else { Outcome::Unknown };
         return rung(NAME, outcome, outcome, why);
     }
     let why = if seen.is_empty() {
@@ -160,9 +153,11 @@ fn copied(host: &Host, a: &Gpu, b: &Gpu) -> Rung {
 /// Whether the IOMMU rejected requests of `from` to a BAR of `to`; none when the log is not known.
 fn rejected(host: &Host, from: &Gpu, to: &Gpu) -> Option<bool> {
     let devices = host.faults.devices.value()?;
-    Some(devices.iter().any(|d| {
-        d.bdf == from.bdf && d.in_peer_bar + d.in_masked_peer_bar > 0 && d.peers.contains(&to.bdf)
-    }))
+    Some(
+        devices.iter().any(|d| {
+            d.bdf == from.bdf && d.in_peer_bar + d.in_masked_peer_bar > 0 && d.peers.contains(&to.bdf)
+        }),
+    )
 }
 
 /// GeForce RTX, whose stock driver grants peers over NVLink only.

@@ -10,6 +10,7 @@ pub use ladder::RUNGS;
 
 use crate::host::Host;
 use crate::host::gpu::Gpu;
+use crate::root::Fact;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -152,6 +153,14 @@ fn judge_pair(host: &Host, a: &Gpu, b: &Gpu) -> Pair {
         pair.grant_why.clone_from(&grant.why);
     }
     pair
+}
+
+/// `WHAT is not known`, with the file and the reason.
+fn missing<T>(what: &str, fact: &Fact<T>) -> String {
+    match fact.reason() {
+        Some(reason) => format!("{what} is not known: {reason}"),
+        None => format!("{what} is not known"),
+    }
 }
 
 /// The worse of two directions: fail, then unknown, then pass.

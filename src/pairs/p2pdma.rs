@@ -1,7 +1,7 @@
 //! The kernel's own answer for one pair: `calc_map_type_and_dist` and `host_bridge_whitelist`
 //! (drivers/pci/p2pdma.c), from facts.
 
-use super::{Outcome, acs};
+use super::{Outcome, acs, missing};
 use crate::host::Host;
 use crate::host::gpu::Gpu;
 use crate::host::pci::PciDevice;
@@ -55,10 +55,11 @@ pub(super) fn judge(host: &Host, a: &Gpu, b: &Gpu) -> Answer {
 /// The host bridge part: CPU rule, then the representatives of both root buses against the table.
 fn host_bridge(host: &Host, a: &Gpu, b: &Gpu) -> Answer {
     let Some(list) = host.allow_list.value() else {
-        return Answer::new(Outcome::Unknown, "unknown", "the kernel's release is not known, nor its table");
+        return Answer::new(Outcome::Unknown, "unknown", missing("the kernel's table", &host.allow_list));
     };
     let (Some(bus_a), Some(bus_b)) = (a.root_bus.value(), b.root_bus.value()) else {
-        return Answer::new(Outcome::Unknown, "unknown", "the root bus of a GPU is not known");
+        let bus = if a.root_bus.value().is_none() { &a.root_bus } else { &b.root_bus };
+        return Answer::new(Outcome::Unknown, "unknown", missing("the root bus of a GPU", bus));
     };
     match (host.cpu.vendor.value().map(String::as_str), host.cpu.family.value()) {
         (Some("AuthenticAMD"), Some(&family)) if list.amd_rule && family >= 0x17 => {
@@ -69,7 +70,12 @@ fn host_bridge(host: &Host, a: &Gpu, b: &Gpu) -> Answer {
             );
         }
         (Some("AuthenticAMD"), None) | (None, _) if !host.cpu.vendor.is_absent() => {
-            return Answer::new(Outcome::Unknown, "unknown", "the CPU's vendor and family are not known");
+            let what = if host.cpu.vendor.value().is_none() {
+                missing("the CPU's vendor", &host.cpu.vendor)
+            } else {
+                missing("the CPU's family", &host.cpu.family)
+            };
+            return Answer::new(Outcome::Unknown, "unknown", what);
         }
         _ => {}
     }
@@ -80,7 +86,12 @@ fn host_bridge(host: &Host, a: &Gpu, b: &Gpu) -> Answer {
             return Answer::new(Outcome::Unknown, "unknown", format!("no device of root bus {bus} is known"));
         };
         let (Some(&vendor), Some(&device)) = (first.vendor.value(), first.device.value()) else {
-            return Answer::new(Outcome::Unknown, "unknown", format!("ids of {} are not known", first.bdf));
+            let id = if first.vendor.value().is_none() { &first.vendor } else { &first.device };
+            return Answer::new(
+                Outcome::Unknown,
+                "unknown",
+                missing(&format!("the id of {}", first.bdf), id),
+            );
         };
         let name = format!("{vendor:04x}:{device:04x}");
         answer.representatives.push(format!("{name} at {}", first.bdf));
@@ -89,7 +100,10 @@ fn host_bridge(host: &Host, a: &Gpu, b: &Gpu) -> Answer {
             answer.set(
                 Outcome::Fail,
                 "no-representative",
-                format!("{} is the first device of root bus {bus}, and this kernel only accepts 00.0", first.bdf),
+                format!(
+                    "{} is the first device of root bus {bus}, and this kernel only accepts 00.0",
+                    first.bdf
+                ),
             );
             return answer;
         }

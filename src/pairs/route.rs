@@ -54,7 +54,9 @@ pub(super) fn xgmi(host: &Host, a: &Gpu, b: &Gpu) -> bool {
     let Some(nodes) = host.amdgpu.kfd.value() else { return false };
     let id = |gpu: &Gpu| nodes.iter().find(|n| n.bdf == gpu.bdf).map(|n| n.id);
     let (Some(from), Some(to)) = (id(a), id(b)) else { return false };
-    nodes.iter().filter_map(|n| n.links.value()).flatten().any(|l| {
-        l.kind == 11 && ((l.from == from && l.to == to) || (l.from == to && l.to == from))
-    })
+    nodes
+        .iter()
+        .filter_map(|n| n.links.value())
+        .flatten()
+        .any(|l| l.kind == 11 && ((l.from == from && l.to == to) || (l.from == to && l.to == from)))
 }

@@ -63,11 +63,15 @@ fn family(word: &str) -> &str {
 /// old word goes.
 fn merge_redirects(site: Site<'_>, change: &mut Change) {
     const OPTION: &str = "disable_acs_redir=";
-    let Some(ours) = change.add.iter().position(|w| w.starts_with("pci=") && w.contains(OPTION)) else { return };
+    let Some(ours) = change.add.iter().position(|w| w.starts_with("pci=") && w.contains(OPTION)) else {
+        return;
+    };
     let lines = site.host.kernel.cmdline.value().map(|l| l.words.clone()).unwrap_or_default();
     let configured = site.boot.configured.value().cloned().unwrap_or_default();
     for word in lines.iter().chain(&configured) {
-        let Some(old) = word.strip_prefix("pci=").and_then(|list| list.strip_prefix(OPTION)) else { continue };
+        let Some(old) = word.strip_prefix("pci=").and_then(|list| list.strip_prefix(OPTION)) else {
+            continue;
+        };
         let Some(mine) = change.add.get_mut(ours) else { return };
         if mine == word {
             continue;
@@ -85,7 +89,11 @@ fn merge_redirects(site: Site<'_>, change: &mut Change) {
 }
 
 /// What the loader puts before the configured words (`BOOT_IMAGE=`, `root=`, `ro`), then the configured ones.
-pub(super) fn next_line(running: Option<&Cmdline>, configured: Option<&Vec<String>>, after: &[String]) -> String {
+pub(super) fn next_line(
+    running: Option<&Cmdline>,
+    configured: Option<&Vec<String>>,
+    after: &[String],
+) -> String {
     let Some(running) = running else { return after.join(" ") };
     let Some(configured) = configured else { return after.join(" ") };
     let own = |word: &&String| {

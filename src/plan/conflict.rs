@@ -4,11 +4,15 @@ use super::Change;
 
 /// Blocks both sides of every conflict and names the other.
 pub(super) fn mark(changes: &mut [Change]) {
-    let pulls: Vec<(String, Option<String>)> = changes.iter().map(|c| (c.id.clone(), c.pulls.clone())).collect();
+    let pulls: Vec<(String, Option<String>)> =
+        changes.iter().map(|c| (c.id.clone(), c.pulls.clone())).collect();
     for change in changes {
-        let Some((option, direction)) = change.pulls.as_deref().and_then(|p| p.split_once(':')) else { continue };
+        let Some((option, direction)) = change.pulls.as_deref().and_then(|p| p.split_once(':')) else {
+            continue;
+        };
         for (id, other) in &pulls {
-            let Some((other_option, other_direction)) = other.as_deref().and_then(|p| p.split_once(':')) else {
+            let Some((other_option, other_direction)) = other.as_deref().and_then(|p| p.split_once(':'))
+            else {
                 continue;
             };
             if option == other_option && direction != other_direction {

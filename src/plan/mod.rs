@@ -237,7 +237,9 @@ fn revert_steps(edit: &boot::Edit) -> Vec<String> {
     let mut steps = vec!["peerfix revert last".to_owned()];
     for file in &edit.files {
         steps.push(match file.before {
-            Some(_) => format!("without peerfix: sh /var/lib/peerfix/ledger/NNNN/revert.sh restores /{}", file.path),
+            Some(_) => {
+                format!("without peerfix: sh /var/lib/peerfix/ledger/NNNN/revert.sh restores /{}", file.path)
+            }
             None => format!("without peerfix: rm /{}", file.path),
         });
     }

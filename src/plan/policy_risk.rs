@@ -10,7 +10,9 @@ pub(super) fn add(host: &Host, change: &mut Change) {
     let weakens = change.risks.iter().any(|r| r == "dma-isolation" || r == "acs-isolation");
     if weakens && deliberate(host) {
         require(change, "hardening-policy");
-        change.loses.push("a deliberate strict setting on this command line (iommu.strict=1 or lockdown=)".to_owned());
+        change.loses.push(
+            "a deliberate strict setting on this command line (iommu.strict=1 or lockdown=)".to_owned(),
+        );
     }
     let locked = host.isolation.unattended_unlock.value().is_some_and(|u| !u.is_empty());
     if change.kind == Kind::KernelCmdline && locked {

@@ -74,7 +74,9 @@ impl Outlook {
         match (self.fails, self.warns) {
             (0, 0) if self.unknowns == 0 => "Nothing wrong was found.".to_owned(),
             (0, 0) => format!("Nothing wrong was found in what could be read{unknown}."),
-            (0, w) => format!("Nothing is broken; {}{unknown}.", plural(w, "risk or remark", "risks and remarks")),
+            (0, w) => {
+                format!("Nothing is broken; {}{unknown}.", plural(w, "risk or remark", "risks and remarks"))
+            }
             (f, 0) => format!("{} found{unknown}.", plural(f, "fault", "faults")),
             (f, w) => format!(
                 "{} found, and {}{unknown}.",
@@ -114,7 +116,10 @@ impl Outlook {
     pub fn next(&self, target: &str) -> String {
         let mut steps = Vec::new();
         if self.need_root > 0 {
-            steps.push(format!("{} root (sudo peerfix audit)", plural(self.need_root, "fact needs", "facts need")));
+            steps.push(format!(
+                "{} root (sudo peerfix audit)",
+                plural(self.need_root, "fact needs", "facts need")
+            ));
         }
         if !self.pending.is_empty() {
             steps.push("reboot".to_owned());

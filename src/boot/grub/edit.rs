@@ -6,10 +6,11 @@ use super::super::tuned::Tuned;
 use super::super::{Edit, FileEdit, Refusal};
 use super::settings::{DEFAULT, FRAGMENTS, File, LINUX, MAIN, Settings, Word};
 use super::{commands, malformed};
+use crate::format::grub_defaults::Assignment;
 use crate::format::grub_value::At;
 use crate::format::kernel_cmdline::comparable;
 use crate::format::splice::{self, Splice};
-use crate::format::{grub_defaults, grub_edit, grub_script};
+use crate::format::{Lines, grub_defaults, grub_edit, grub_script};
 use crate::root::{Root, Unknown};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -103,9 +104,10 @@ impl Plan<'_> {
         let overwrites = |at: &&At| at.0 > 0 && self.settings.assignment(**at).is_some_and(|a| !a.appends());
         let Some((overriding, _)) = variable.from.iter().rev().find(overwrites).copied() else {
             // The main file counts; fragments only add to it.
-            match variable.from.iter().rev().find(|at| at.0 == 0) {
+            let own = variable.from.iter().rev().find(|at| at.0 == 0 && !self.is_tuneds(**at));
+            match own {
                 Some(at) => self.add_to(*at, arguments),
-                None => self.add_line(0, arguments, false),
+                None => self.add_line(0, arguments, variable.from.iter().any(|at| at.0 == 0)),
             }
             return Ok(());
         };
@@ -120,16 +122,22 @@ impl Plan<'_> {
             }
             return Ok(());
         }
-        let last = self.settings.files.last().map(|f| f.path.as_str()).unwrap_or_default();
+        let before = self.settings.files.get(overriding).map(|f| f.path.as_str()).unwrap_or_default();
         let names = ["99-peerfix.cfg", "zz-peerfix.cfg", "zzzz-peerfix.cfg"];
-        let path = names.iter().map(|n| format!("{FRAGMENTS}/{n}")).find(|p| p.as_str() > last);
+        let path = names.iter().map(|n| format!("{FRAGMENTS}/{n}")).find(|p| p.as_str() > before);
         let Some(path) = path else {
-            let detail = format!("no fragment of ours would be read after {last}");
-            return Err(malformed(last, 1, detail));
+            let detail = format!("no fragment of ours would be read after {before}");
+            return Err(malformed(before, 1, detail));
         };
         let line = grub_edit::new_line(DEFAULT, arguments, true);
         self.created = Some((path, format!("{TEMPLATE}{line}").into_bytes()));
         Ok(())
+    }
+
+    /// The line that tuned adds to the main file and takes out again by its text.
+    fn is_tuneds(&self, at: At) -> bool {
+        let own = self.settings.assignment(at).map(Assignment::own_bytes).unwrap_or_default();
+        own.trim_ascii() == b"$tuned_params"
     }
 
     fn add_to(&mut self, at: At, arguments: &[String]) {
@@ -159,12 +167,16 @@ impl Plan<'_> {
             }
             file.bytes = splice::apply(&file.bytes, splices)
                 .ok_or_else(|| malformed(&file.path, 1, "the edits of this file overlap"))?;
+            file.lines = Lines::new(&file.bytes);
             file.defaults = grub_defaults::parse(&file.bytes)
                 .map_err(|t| malformed(&file.path, t.line, format!("after the edit: {}", t.reason)))?;
         }
         if let Some((path, bytes)) = &self.created {
             let defaults = grub_defaults::parse(bytes).map_err(|t| malformed(path, t.line, t.reason))?;
-            after.files.push(File { path: path.clone(), real: path.clone(), bytes: bytes.clone(), defaults });
+            let (lines, bytes) = (Lines::new(bytes), bytes.clone());
+            after.files.push(File { path: path.clone(), real: path.clone(), bytes, lines, defaults });
+            // The main file stays first; fragments are sourced by name.
+            after.files.get_mut(1..).unwrap_or_default().sort_by(|a, b| a.path.cmp(&b.path));
         }
         Ok(after)
     }
@@ -186,11 +198,7 @@ fn check(
         list.sort();
         list
     };
-    let bytes = |settings: &Settings, name: &str| -> Vec<u8> {
-        settings.variable(name).bytes.iter().map(|b| b.byte).collect()
-    };
-    let others = before.names().union(&after.names()).cloned().collect::<Vec<_>>();
-    let kept = others.iter().all(|n| n == LINUX || n == DEFAULT || bytes(before, n) == bytes(after, n));
+    let kept = before.other_assignments().eq(after.other_assignments());
     if sorted(&words) == sorted(wanted) && kept {
         Ok(words)
     } else {

@@ -15,6 +15,7 @@ use crate::format::grub_defaults::{Assignment, Event};
 use crate::format::grub_script;
 use crate::format::grub_value::{At, Variable};
 use crate::root::{Evidence, Fact, Root, Unknown, Why};
+use std::collections::BTreeSet;
 
 /// Reads the words that GRUB's configuration gives the default entry.
 pub(super) fn read(root: &Root, tuned: Option<&Tuned>) -> Reading {
@@ -26,8 +27,9 @@ pub(super) fn read(root: &Root, tuned: Option<&Tuned>) -> Reading {
     let configured = reading.configured.value().cloned().unwrap_or_default();
     for name in [LINUX, DEFAULT] {
         let variable = settings.variable(name);
+        let in_force: BTreeSet<At> = variable.from.iter().copied().collect();
         for (at, assignment) in settings.assignments(name) {
-            reading.places.push(place(&settings, at, assignment, variable.from.contains(&at)));
+            reading.places.push(place(&settings, at, assignment, in_force.contains(&at)));
         }
         for (at, by) in &variable.overridden {
             let Some(assignment) = settings.assignment(*at) else { continue };
@@ -42,24 +44,6 @@ pub(super) fn read(root: &Root, tuned: Option<&Tuned>) -> Reading {
         }
     }
     reading
-}
-
-/// What GRUB's settings hold on a host that another loader, `by`, boots: places and shadows only.
-pub(super) fn inactive(root: &Root, by: &str, configured: &[String], reading: &mut Reading) {
-    let Ok(settings) = Settings::load(root) else { return };
-    for name in [LINUX, DEFAULT] {
-        for (at, assignment) in settings.assignments(name) {
-            reading.places.push(place(&settings, at, assignment, false));
-            let words = own_words(assignment);
-            if !words.is_empty() {
-                reading.shadowed.push(Shadow {
-                    by: by.to_owned(),
-                    lost: missing_from(&words, configured),
-                    ..shadow(&settings, at, assignment)
-                });
-            }
-        }
-    }
 }
 
 fn configured(settings: &Settings, tuned: Option<&Tuned>) -> Fact<Vec<String>> {

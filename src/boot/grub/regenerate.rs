@@ -1,8 +1,8 @@
 //! The program that turns GRUB's settings into grub.cfg.
 
 use super::super::Command;
+use super::super::family::{Family, family};
 use super::super::initramfs::has_program;
-use super::super::recognise::{Family, family};
 use crate::root::Root;
 
 /// The commands that make an edit of GRUB's settings effective.
@@ -21,8 +21,10 @@ pub(in crate::boot) fn commands(root: &Root) -> Vec<Command> {
     if debian && (has_program(root, "update-grub") || !has_program(root, "grub-mkconfig")) {
         return vec![command(&["update-grub"], why)];
     }
+    // Fedora and SUSE name everything grub2; a captured tree may hold neither program.
     let two = has_program(root, "grub2-mkconfig")
-        || (!has_program(root, "grub-mkconfig") && root.exists("boot/grub2"));
+        || (!has_program(root, "grub-mkconfig")
+            && (root.exists("boot/grub2") || matches!(family(root), Family::Fedora | Family::Suse)));
     if !two {
         return vec![command(&["grub-mkconfig", "-o", "/boot/grub/grub.cfg"], why)];
     }

@@ -1,12 +1,12 @@
 //! The files that grub-mkconfig sources, in order, and the two variables in them.
 
+use super::super::family::{Family, family};
 use super::super::initramfs::PROGRAM_DIRECTORIES;
-use super::super::recognise::{Family, family};
 use super::super::tuned::{self, Tuned};
 use super::{as_assignment, malformed};
 use crate::format::grub_defaults::{self, Assignment, Defaults};
-use crate::format::grub_script;
 use crate::format::grub_value::{self, At, Variable};
+use crate::format::{Lines, grub_script};
 use crate::root::{Fact, Root, TEXT_LIMIT, Unknown, Why};
 
 /// The variable of all entries, the recovery entry included.
@@ -27,6 +27,8 @@ pub(in crate::boot) struct File {
     pub(super) real: String,
     /// Its bytes.
     pub(super) bytes: Vec<u8>,
+    /// Its lines.
+    pub(super) lines: Lines,
     /// What it does.
     pub(super) defaults: Defaults,
 }
@@ -56,7 +58,7 @@ impl Settings {
         if reads_fragments(root) {
             match root.list(FRAGMENTS) {
                 Fact::Known { value, .. } => {
-                    let names = value.into_iter().filter(|n| n.ends_with(".cfg"));
+                    let names = value.into_iter().filter(|n| n.strip_suffix(".cfg").is_some());
                     paths.extend(names.map(|n| format!("{FRAGMENTS}/{n}")));
                 }
                 Fact::Absent { .. } => {}
@@ -83,10 +85,13 @@ impl Settings {
         })
     }
 
-    /// Names of all variables that are assigned.
-    pub(super) fn names(&self) -> std::collections::BTreeSet<String> {
+    /// What the files do to other variables than the two, in order.
+    pub(super) fn other_assignments(&self) -> impl Iterator<Item = (&str, Vec<u8>)> {
         let events = self.files.iter().flat_map(|f| f.defaults.events.iter());
-        events.filter_map(as_assignment).map(|a| a.name.clone()).collect()
+        events
+            .filter_map(as_assignment)
+            .filter(|a| a.name != LINUX && a.name != DEFAULT)
+            .map(|a| (a.name.as_str(), a.own_bytes()))
     }
 
     /// The assignment at a place.
@@ -113,8 +118,7 @@ impl Settings {
 
     /// The text of a line (from 1) in a place's file.
     pub(super) fn line(&self, at: At, line: usize) -> String {
-        let bytes = self.files.get(at.0).map(|f| f.bytes.as_slice()).unwrap_or_default();
-        let text = bytes.split(|b| *b == b'\n').nth(line.saturating_sub(1)).unwrap_or_default();
+        let text = self.files.get(at.0).map(|f| f.lines.text(&f.bytes, line)).unwrap_or_default();
         String::from_utf8_lossy(text).into_owned()
     }
 
@@ -174,7 +178,8 @@ fn file(root: &Root, path: String) -> Result<Option<File>, Unknown> {
     };
     let defaults = grub_defaults::parse(&bytes).map_err(|t| malformed(&path, t.line, t.reason))?;
     let real = root.canonical(&path).value().cloned().unwrap_or_else(|| path.clone());
-    Ok(Some(File { path, real, bytes, defaults }))
+    let lines = Lines::new(&bytes);
+    Ok(Some(File { path, real, bytes, lines, defaults }))
 }
 
 /// Whether grub-mkconfig sources the fragments: its own text says so; without it, the distribution does (the

@@ -1,13 +1,14 @@
 //! One word of the form `NAME=value`.
 
-use super::{Assignment, Element, line_of};
+use super::{Assignment, Element};
 use crate::format::shell::{Piece, Quote, Tail};
 use std::ops::Range;
 
-/// The assignment that a word is, if it is one. `exported` as an argument of `export`, where dash splits and
+/// The assignment that a word at `line` is, if it is one. `exported` as an argument of `export`, where dash splits and
 /// globs unquoted text.
 pub(super) fn parse(
     bytes: &[u8],
+    line: usize,
     pieces: &[Piece],
     tail: Tail,
     word: &Range<usize>,
@@ -17,7 +18,7 @@ pub(super) fn parse(
     let equals = pieces.get(used.checked_sub(1)?)?;
     let mut assignment = Assignment {
         name,
-        line: line_of(bytes, word.start),
+        line,
         word: word.clone(),
         value: equals.at.end..word.end,
         tail,

@@ -1,38 +1,17 @@
 //! Command structure (POSIX shell grammar, section 2.10), as far as it decides whether an assignment happens.
 
-use super::{Event, Trouble, assignment, literal, trouble};
-use crate::format::line_of;
+use super::simple::{self, Command};
+use super::{Event, Trouble, literal};
+use crate::format::Lines;
 use crate::format::shell::{Kind, Piece, Tail, Token};
 use std::collections::HashSet;
 use std::ops::Range;
-
-/// Commands that can set any variable; a later assignment settles it again.
-const SETS: [&str; 14] = [
-    "eval",
-    ".",
-    "source",
-    "read",
-    "getopts",
-    "declare",
-    "typeset",
-    "local",
-    "let",
-    "mapfile",
-    "readarray",
-    "time",
-    "coproc",
-    "printf -v",
-];
-
-/// Commands after which nothing later in the files is certain: they end the reading, freeze variables or
-/// change what words mean.
-const ENDS: [&str; 9] =
-    ["exit", "return", "exec", "readonly", "alias", "shopt", "enable", "command", "builtin"];
 
 /// What the tokens do to variables.
 pub(super) fn events(bytes: &[u8], tokens: &[Token]) -> Result<Vec<Event>, Trouble> {
     let mut parser = Parser {
         bytes,
+        lines: Lines::new(bytes),
         tokens,
         next: 0,
         events: Vec::new(),
@@ -44,7 +23,8 @@ pub(super) fn events(bytes: &[u8], tokens: &[Token]) -> Result<Vec<Event>, Troub
     while let Some(token) = parser.tokens.get(parser.next) {
         parser.next += 1;
         match &token.kind {
-            Kind::Blank | Kind::Comment | Kind::HereDocument | Kind::Rest => {}
+            Kind::Blank | Kind::Comment | Kind::Rest => {}
+            Kind::HereDocument => parser.expansions(&token.range),
             Kind::Newline => parser.newline()?,
             Kind::Operator => parser.operator(&token.range)?,
             Kind::Word { pieces, tail } => parser.word(pieces, *tail, &token.range)?,
@@ -52,8 +32,11 @@ pub(super) fn events(bytes: &[u8], tokens: &[Token]) -> Result<Vec<Event>, Troub
     }
     parser.end_command(false)?;
     match parser.stack.last() {
+        None if parser.list.open || parser.list.function => {
+            Err(parser.trouble(bytes.len(), "an operator or a function without a command after it"))
+        }
         None => Ok(parser.events),
-        Some((_, offset)) => Err(trouble(bytes, *offset, "a construct that is never closed")),
+        Some((_, offset)) => Err(parser.trouble(*offset, "a construct that is never closed")),
     }
 }
 
@@ -75,21 +58,6 @@ enum Block {
     Test,
 }
 
-/// The simple command being read.
-#[derive(Default)]
-struct Command {
-    /// Events of assignment words before the command's name, or of `export` arguments.
-    pending: Vec<Event>,
-    /// First word.
-    name: Option<String>,
-    /// The next word is the target of a redirection.
-    redirect: bool,
-    /// It follows a compound command: only redirections may follow.
-    closed: bool,
-    /// Offset of its first token.
-    start: Option<usize>,
-}
-
 /// The list of commands that `&&`, `||` and `|` join.
 #[derive(Default)]
 struct List {
@@ -97,7 +65,7 @@ struct List {
     joined: bool,
     /// An operator was the last token, so that newlines do not end the list.
     open: bool,
-    /// The command is the body of a function.
+    /// The body of a function follows.
     function: bool,
     /// Events of this list, for `&` at its end.
     from: usize,
@@ -105,6 +73,7 @@ struct List {
 
 struct Parser<'a> {
     bytes: &'a [u8],
+    lines: Lines,
     tokens: &'a [Token],
     next: usize,
     events: Vec<Event>,
@@ -117,6 +86,10 @@ struct Parser<'a> {
 impl Parser<'_> {
     fn top(&self) -> Option<Block> {
         self.stack.last().map(|(block, _)| *block)
+    }
+
+    fn trouble(&self, offset: usize, reason: impl Into<String>) -> Trouble {
+        Trouble::new(self.lines.of(offset), reason)
     }
 
     fn at_command(&self) -> bool {
@@ -144,10 +117,10 @@ impl Parser<'_> {
         let command = std::mem::take(&mut self.command);
         let Some(start) = command.start else { return Ok(()) };
         if command.redirect {
-            return Err(trouble(self.bytes, start, "a redirection without a target"));
+            return Err(self.trouble(start, "a redirection without a target"));
         }
-        let obstacle = if self.list.function {
-            Some("it stands in a function")
+        let obstacle = if command.redirected {
+            Some("it happens only if a redirection beside it does")
         } else if piped || self.list.joined {
             Some("it depends on another command (`&&`, `||` or a pipeline)")
         } else {
@@ -160,38 +133,13 @@ impl Parser<'_> {
                 Some(_) => Some("it stands inside `case`"),
             }
         };
-        let persists = match command.name.as_deref() {
-            None | Some("export") => None,
-            Some("\0") => Some("it stands beside a computed command".to_owned()),
-            Some(name) => Some(format!("it stands beside the command `{name}`")),
-        };
-        // Before an ordinary command an assignment lasts for that command alone: no event.
-        let name = command.name.as_deref().unwrap_or_default();
-        let lasting = ENDS.contains(&name) || self.functions.contains(name) || name == "\0";
-        let opaque = lasting || SETS.contains(&name);
-        if command.name.is_none() || name == "export" || name == "unset" || opaque {
-            let why = obstacle.map(str::to_owned);
-            for mut event in command.pending {
-                match &mut event {
-                    Event::Assign(a) => a.obstacle = a.obstacle.take().or(why.clone()).or(persists.clone()),
-                    Event::Unset { obstacle: o, .. } => *o = why.clone(),
-                    Event::Opaque { .. } => {}
-                }
-                self.events.push(event);
-            }
-        }
-        if opaque {
-            let line = line_of(self.bytes, start);
-            let what = if name == "\0" { "a computed command".to_owned() } else { format!("`{name}`") };
-            self.events.push(Event::Opaque { line, what, lasting });
-        }
-        self.list.function = false;
+        let line = self.lines.of(start);
+        self.events.extend(command.events(obstacle, &self.functions, line));
         Ok(())
     }
 
     fn operator(&mut self, range: &Range<usize>) -> Result<(), Trouble> {
         let text = self.bytes.get(range.clone()).unwrap_or_default();
-        let here = |reason: &str| trouble(self.bytes, range.start, reason);
         match self.top() {
             Some(Block::Test) => return Ok(()),
             Some(Block::Pattern) => match text {
@@ -200,22 +148,23 @@ impl Parser<'_> {
                     return Ok(());
                 }
                 b"(" | b"|" => return Ok(()),
-                _ => return Err(here("expected a pattern of `case`")),
+                _ => return Err(self.trouble(range.start, "expected a pattern of `case`")),
             },
             Some(Block::LoopHead) if text == b";" => return Ok(()),
             Some(Block::CaseHead | Block::LoopHead) => {
-                return Err(here("expected the head of `case` or `for`"));
+                return Err(self.trouble(range.start, "expected the head of `case` or `for`"));
             }
             _ => {}
         }
         match text {
             b"<" | b">" | b">>" | b"<&" | b">&" | b"<>" | b">|" | b"<<" | b"<<-" => {
                 if self.command.redirect {
-                    return Err(here("a redirection without a target"));
+                    return Err(self.trouble(range.start, "a redirection without a target"));
                 }
                 self.command.start.get_or_insert(range.start);
                 // The word after `<<` is the delimiter: a target like any other.
                 self.command.redirect = true;
+                self.command.redirected = true;
             }
             b"(" => return self.open_parenthesis(range),
             b")" => {
@@ -227,13 +176,13 @@ impl Parser<'_> {
                 self.end_command(false)?;
                 self.end_list();
                 if self.top() != Some(Block::Branch) {
-                    return Err(here("`;;` outside `case`"));
+                    return Err(self.trouble(range.start, "`;;` outside `case`"));
                 }
                 self.replace_top(Block::Pattern);
             }
             _ => {
                 if self.at_command() {
-                    return Err(here("an operator without a command before it"));
+                    return Err(self.trouble(range.start, "an operator without a command before it"));
                 }
                 self.join(text)?;
             }
@@ -267,24 +216,27 @@ impl Parser<'_> {
         let adjacent = |byte: u8| next.is_some_and(|t| self.bytes.get(t.range.start) == Some(&byte));
         if self.at_command() {
             if adjacent(b'(') {
-                return Err(trouble(self.bytes, range.start, "`((`, which shells read in different ways"));
+                return Err(self.trouble(range.start, "`((`, which shells read in different ways"));
             }
             self.open(Block::Subshell, range.start);
             return Ok(());
         }
         let close = self.tokens.iter().enumerate().skip(self.next).find(|(_, t)| t.kind != Kind::Blank);
-        let function = self.command.name.take().filter(|_| self.command.pending.is_empty());
+        let alone = self.command.is_one_word();
+        let function = self.command.name.take().filter(|_| alone);
         match (function, close) {
-            (Some(name), Some((index, token)))
-                if self.bytes.get(token.range.clone()) == Some(b")") && !self.command.redirect =>
-            {
+            (Some(name), Some((index, token))) if self.bytes.get(token.range.clone()) == Some(b")") => {
+                let word = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+                if !word || name.starts_with(|c: char| c.is_ascii_digit()) {
+                    return Err(self.trouble(range.start, "a function whose name not every shell allows"));
+                }
                 self.next = index + 1;
                 self.functions.insert(name);
                 self.command = Command::default();
                 self.list.function = true;
                 Ok(())
             }
-            _ => Err(trouble(self.bytes, range.start, "a parenthesis that is not expected here")),
+            _ => Err(self.trouble(range.start, "a parenthesis that is not expected here")),
         }
     }
 
@@ -304,16 +256,19 @@ impl Parser<'_> {
     fn close(&mut self, block: Block, offset: usize) -> Result<(), Trouble> {
         match self.stack.pop() {
             Some((top, _)) if top == block => {
-                self.command = Command { closed: true, ..Command::default() };
+                self.command = Command::after_construct();
                 Ok(())
             }
-            _ => Err(trouble(self.bytes, offset, "the end of a construct that was not begun")),
+            _ => Err(self.trouble(offset, "the end of a construct that was not begun")),
         }
     }
 
     fn word(&mut self, pieces: &[Piece], tail: Tail, range: &Range<usize>) -> Result<(), Trouble> {
         let text = literal(pieces, range);
         let text = text.as_deref();
+        for piece in pieces.iter().filter(|p| p.byte.is_none()) {
+            self.expansions(&piece.at);
+        }
         match self.top() {
             Some(Block::Test) => {
                 if text == Some("]]") {
@@ -336,6 +291,9 @@ impl Parser<'_> {
             Some(Block::LoopHead) => {
                 if text == Some("do") {
                     self.replace_top(Block::Loop);
+                } else if !std::mem::replace(&mut self.command.closed, true) {
+                    let line = self.lines.of(range.start);
+                    self.events.push(simple::may_set(text, line, "a loop sets it"));
                 }
                 return Ok(());
             }
@@ -355,67 +313,24 @@ impl Parser<'_> {
         {
             return Ok(());
         }
+        if self.list.function {
+            return Err(self.trouble(range.start, "a function without a body in braces"));
+        }
         if self.command.closed {
-            return Err(trouble(self.bytes, range.start, "a word after the end of a construct"));
+            return Err(self.trouble(range.start, "a word after the end of a construct"));
         }
         self.command.start.get_or_insert(range.start);
-        self.plain_word(pieces, tail, range, text)
-    }
-
-    /// A word of a simple command.
-    fn plain_word(
-        &mut self,
-        pieces: &[Piece],
-        tail: Tail,
-        range: &Range<usize>,
-        text: Option<&str>,
-    ) -> Result<(), Trouble> {
-        match self.command.name.as_deref() {
-            None => match assignment::parse(self.bytes, pieces, tail, range, false) {
-                Some(found) => {
-                    if found.value.is_empty() && self.bytes.get(range.end) == Some(&b'(') {
-                        return Err(trouble(
-                            self.bytes,
-                            range.start,
-                            "an array, which not every shell knows",
-                        ));
-                    }
-                    self.command.pending.push(Event::Assign(found));
-                }
-                None => {
-                    // A quoted or computed name runs a command that cannot be told.
-                    self.command.name = Some(text.unwrap_or("\0").to_owned());
-                    if text == Some("[[") {
-                        self.stack.push((Block::Test, range.start));
-                    }
-                }
-            },
-            Some("unset") => {
-                if let Some(name) = text.filter(|t| !t.starts_with('-')) {
-                    self.command.pending.push(Event::Unset {
-                        name: name.to_owned(),
-                        line: line_of(self.bytes, range.start),
-                        obstacle: None,
-                    });
-                } else if text != Some("-v") {
-                    self.command.name = Some("\0".to_owned());
-                }
-            }
-            Some("export") => {
-                if let Some(found) = assignment::parse(self.bytes, pieces, tail, range, true) {
-                    self.command.pending.push(Event::Assign(found));
-                } else if text.is_none() {
-                    self.command.name = Some("\0".to_owned());
-                }
-            }
-            Some(name @ ("printf" | "command")) => {
-                if text == Some("-v") {
-                    self.command.name = Some(format!("{name} -v"));
-                }
-            }
-            Some(_) => {}
+        self.command.word(self.bytes, &self.lines, (pieces, tail, range), text)?;
+        if text == Some("[[") && self.command.is_test() {
+            self.stack.push((Block::Test, range.start));
         }
         Ok(())
+    }
+
+    /// Notes variables that an expansion sets.
+    fn expansions(&mut self, range: &Range<usize>) {
+        let text = self.bytes.get(range.clone()).unwrap_or_default();
+        self.events.extend(simple::expansions(text, self.lines.of(range.start)));
     }
 
     /// Handles a reserved word at command position; false when it is none.
@@ -425,7 +340,11 @@ impl Parser<'_> {
             "done" => self.close(Block::Loop, offset)?,
             "esac" => self.close(Block::Branch, offset)?,
             "}" => self.close(Block::Group, offset)?,
-            "then" | "else" | "elif" | "do" => self.command = Command::default(),
+            "then" | "else" | "elif" if self.top() == Some(Block::If) => self.command = Command::default(),
+            "do" if self.top() == Some(Block::Loop) => self.command = Command::default(),
+            "then" | "else" | "elif" | "do" => {
+                return Err(self.trouble(offset, format!("`{text}` that belongs to nothing")));
+            }
             _ if self.command.closed => return Ok(false),
             "if" => self.open(Block::If, offset),
             "while" | "until" => self.open(Block::Loop, offset),
@@ -433,7 +352,7 @@ impl Parser<'_> {
             "case" => self.open(Block::CaseHead, offset),
             "{" => self.open(Block::Group, offset),
             "!" => {}
-            "function" => return Err(trouble(self.bytes, offset, "`function`, which not every shell knows")),
+            "function" => return Err(self.trouble(offset, "`function`, which not every shell knows")),
             _ => return Ok(false),
         }
         Ok(true)

@@ -5,9 +5,10 @@
 
 mod assignment;
 mod commands;
+mod simple;
 
 use super::shell::{Piece, Tail};
-use super::{Trouble, line_of, shell};
+use super::{Trouble, shell};
 use std::ops::Range;
 
 /// A file of settings, parsed.
@@ -22,7 +23,7 @@ pub struct Defaults {
 pub enum Event {
     /// `NAME=value`, `NAME+=value`, `export NAME=value`.
     Assign(Assignment),
-    /// `unset NAME`.
+    /// `unset NAME`, or something else that may change it (a loop variable, `${NAME:=value}`).
     Unset {
         /// Variable.
         name: String,
@@ -116,9 +117,4 @@ fn literal(pieces: &[Piece], range: &Range<usize>) -> Option<String> {
     };
     let text: String = pieces.iter().map(plain).collect::<Option<_>>()?;
     (text.len() == range.len()).then_some(text)
-}
-
-/// Trouble at a byte offset.
-fn trouble(bytes: &[u8], offset: usize, reason: impl Into<String>) -> Trouble {
-    Trouble::new(line_of(bytes, offset), reason)
 }

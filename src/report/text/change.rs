@@ -58,7 +58,11 @@ pub fn full(change: &Change) -> String {
     let _ = writeln!(
         out,
         "{}",
-        wrap("", 3, &format!("{} ({kind}, step {} for {})", change.name, change.ladder, change.rules.join(", ")))
+        wrap(
+            "",
+            3,
+            &format!("{} ({kind}, step {} for {})", change.name, change.ladder, change.rules.join(", "))
+        )
     );
     let _ = writeln!(out, "{}", wrap("", 3, &change.explain));
     for step in &change.steps {

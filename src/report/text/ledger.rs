@@ -57,7 +57,11 @@ pub fn show(shown: &Shown) -> String {
         if !change.remove.is_empty() {
             words.push(format!("remove {}", change.remove.join(" ")));
         }
-        let _ = writeln!(out, "{}", wrap("", 5, &format!("{}: {} ({})", change.name, words.join(", "), change.rules.join(", "))));
+        let _ = writeln!(
+            out,
+            "{}",
+            wrap("", 5, &format!("{}: {} ({})", change.name, words.join(", "), change.rules.join(", ")))
+        );
         if !change.consents.is_empty() {
             let _ = writeln!(out, "     risks accepted: {}", change.consents.join(", "));
         }

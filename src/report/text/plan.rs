@@ -15,7 +15,8 @@ pub fn plan(audit: &Audit, policy: &Policy, config: &Root, target: &str) -> Stri
     let outlook = Outlook::of(audit, policy);
     let _ = writeln!(out, "{bold}{}{bold:#}", outlook.verdict());
     let _ = writeln!(out, "{}\n", wrap("", 0, &outlook.cost()));
-    let pick = |ids: &[String]| audit.changes.iter().filter(|c| ids.contains(&c.id)).collect::<Vec<&Change>>();
+    let pick =
+        |ids: &[String]| audit.changes.iter().filter(|c| ids.contains(&c.id)).collect::<Vec<&Change>>();
     let (chosen, pending) = (pick(&outlook.chosen), pick(&outlook.pending));
     if !chosen.is_empty() {
         let _ = writeln!(out, "{bold}Without further consent{bold:#}");
@@ -24,9 +25,14 @@ pub fn plan(audit: &Audit, policy: &Policy, config: &Root, target: &str) -> Stri
         }
         match combine(audit.site(config), &chosen) {
             Ok(combined) => out.push_str(&change::combined(&combined)),
-            Err(refusal) => _ = writeln!(out, "{}", wrap("", 3, &format!("{}: {}", refusal.place, refusal.reason))),
+            Err(refusal) => {
+                _ = writeln!(out, "{}", wrap("", 3, &format!("{}: {}", refusal.place, refusal.reason)))
+            }
         }
-        let _ = writeln!(out, "   way back: peerfix revert last; from a rescue shell: sh /var/lib/peerfix/ledger/NNNN/revert.sh\n");
+        let _ = writeln!(
+            out,
+            "   way back: peerfix revert last; from a rescue shell: sh /var/lib/peerfix/ledger/NNNN/revert.sh\n"
+        );
     }
     section(&mut out, "Configured, waiting for a reboot", &pending);
     let rest: Vec<&Change> = audit

@@ -26,7 +26,11 @@ pub fn explain(rule: &Rule) -> String {
     let _ = writeln!(out, "{}\n", wrap("", 0, &rule.rationale.replace('\n', " ")));
     let _ = writeln!(out, "{}", wrap("Check by hand:", 3, &rule.by_hand));
     let _ = writeln!(out, "{}", wrap("Refuted by:", 3, &rule.refuted_by));
-    let _ = writeln!(out, "{}", wrap("Judged when:", 3, &rule.applies.split_whitespace().collect::<Vec<_>>().join(" ")));
+    let _ = writeln!(
+        out,
+        "{}",
+        wrap("Judged when:", 3, &rule.applies.split_whitespace().collect::<Vec<_>>().join(" "))
+    );
     if !rule.remedy.is_empty() {
         let _ = writeln!(out, "Remedies, in this order:");
         for remedy in &rule.remedy {

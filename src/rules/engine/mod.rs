@@ -221,7 +221,6 @@ fn finding(
     summary: String,
     lines: Lines,
 ) -> Finding {
-    let judged_right = matches!(status, Status::Pass | Status::NotApplicable);
     Finding {
         rule: rule.rule.id.clone(),
         status,
@@ -229,7 +228,7 @@ fn finding(
         subjects,
         summary,
         evidence: lines.finish(),
-        refuted_by: if judged_right { String::new() } else { rule.rule.refuted_by.clone() },
+        refuted_by: rule.rule.refuted_by.clone(),
         changes: Vec::new(),
         remedies: Vec::new(),
     }
