@@ -3,6 +3,7 @@
 use super::log::{KernelLog, LogLine};
 use super::presence::not_captured;
 use crate::root::{Evidence, Fact, Root, Why};
+use memchr::memmem::Finder;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -132,7 +133,8 @@ fn grouped_device(root: &Root) -> Option<String> {
 
 /// The log says it (true), the whole log does not (false), or nothing is known.
 fn logged(log: &KernelLog, words: &str) -> Fact<bool> {
-    match log.lines.iter().find(|line| line.text.contains(words)) {
+    let words = Finder::new(words);
+    match log.lines.iter().find(|line| words.find(line.text.as_bytes()).is_some()) {
         Some(line) if log.available.value().is_some() => Fact::known(true, cite(log, line)),
         _ => match silence(log) {
             Silence::Proves(evidence) => Fact::known(false, evidence),
@@ -142,10 +144,8 @@ fn logged(log: &KernelLog, words: &str) -> Fact<bool> {
 }
 
 fn default_domain(log: &KernelLog) -> Fact<String> {
-    let word = |line: &LogLine| {
-        let (_, rest) = line.text.split_once("iommu: Default domain type:")?;
-        rest.split_ascii_whitespace().next().map(str::to_owned)
-    };
+    let words = Finder::new("iommu: Default domain type:");
+    let word = |line: &LogLine| behind(line, &words)?.split_ascii_whitespace().next().map(str::to_owned);
     // The last one counts: a log may hold the start of more than one kernel (kexec, kdump).
     let found = log.lines.iter().rev().find_map(|line| Some((line, word(line)?)));
     match (found, silence(log)) {
@@ -157,10 +157,10 @@ fn default_domain(log: &KernelLog) -> Fact<String> {
 
 fn unknown_options(log: &KernelLog) -> Fact<Vec<String>> {
     let (mut words, mut evidence): (Vec<String>, Vec<Evidence>) = (Vec::new(), Vec::new());
+    let options = [("DMAR: Unknown option - ", "intel_iommu"), ("AMD-Vi: Unknown option - ", "amd_iommu")];
+    let options = options.map(|(text, key)| (Finder::new(text), key));
     for line in &log.lines {
-        let found = [("DMAR: Unknown option - ", "intel_iommu"), ("AMD-Vi: Unknown option - ", "amd_iommu")]
-            .iter()
-            .find_map(|(text, key)| Some((line.text.split_once(text)?.1, *key)));
+        let found = options.iter().find_map(|(text, key)| Some((behind(line, text)?, *key)));
         let Some((value, key)) = found else { continue };
         let word = format!("{key}={}", value.trim().trim_matches('\''));
         evidence.push(cite(log, line));
@@ -175,6 +175,12 @@ fn unknown_options(log: &KernelLog) -> Fact<Vec<String>> {
         Silence::Proves(evidence) => Fact::known(Vec::new(), evidence),
         Silence::Nothing(reason) => Fact::Unknown(reason),
     }
+}
+
+/// What stands behind `words`, which a log of thousands of lines is searched for.
+fn behind<'l>(line: &'l LogLine, words: &Finder<'_>) -> Option<&'l str> {
+    let at = words.find(line.text.as_bytes())?;
+    line.text.get(at + words.needle().len()..)
 }
 
 fn cite(log: &KernelLog, line: &LogLine) -> Evidence {

@@ -1,8 +1,8 @@
 //! Three-valued facts: known, absent, or unknown with the reason. Unknown is never a default value.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::ser::SerializeMap;
-use serde::{Serialize, Serializer};
+use serde::ser::{SerializeSeq, SerializeStruct};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// One line that supports a statement, as the reader of a report can find it again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -29,7 +29,7 @@ impl Evidence {
 }
 
 /// Why a fact could not be established.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Why {
     /// The file exists; this user may not read it.
@@ -87,9 +87,9 @@ impl std::fmt::Display for Unknown {
 
 /// A fact about the host.
 ///
-/// Serialises as a marked object (`"$fact"`) that `host::project` turns into the plain value for rules plus
-/// the evidence and the reasons, keyed by JSON pointer. Its JSON Schema is that of `T`, nullable: `null`
-/// stands for absent; an unknown fact is left out, so that touching it makes an expression undetermined.
+/// Serialises in parts ([`FactPart`]) that `host::project` sorts into the plain value for rules, the evidence
+/// and the reasons, keyed by JSON pointer. Its JSON Schema is that of `T`, nullable: `null` stands for absent;
+/// an unknown fact is left out, so that touching it makes an expression undetermined.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fact<T> {
     /// Established, with the lines that say so.
@@ -232,25 +232,53 @@ impl<T> Default for Fact<T> {
     }
 }
 
+/// How a fact serialises: a struct of this name with a value and evidence, or with a reason.
+#[derive(Debug)]
+pub struct FactPart;
+
+impl FactPart {
+    /// Name of the struct; no other has it.
+    pub const STRUCT: &'static str = "$fact";
+    /// The value of a known fact, `null` for an absent one.
+    pub const VALUE: &'static str = "value";
+    /// Source, line and text of each line of evidence, all in one list.
+    pub const EVIDENCE: &'static str = "evidence";
+    /// Path, line, class and detail of an unknown fact.
+    pub const REASON: &'static str = "reason";
+}
+
+/// Evidence as one flat list.
+struct Flat<'a>(&'a [Evidence]);
+
+impl Serialize for Flat<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut cells = serializer.serialize_seq(Some(self.0.len() * 3))?;
+        for line in self.0 {
+            cells.serialize_element(&line.source)?;
+            cells.serialize_element(&line.line)?;
+            cells.serialize_element(&line.text)?;
+        }
+        cells.end()
+    }
+}
+
 impl<T: Serialize> Serialize for Fact<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
+        let mut parts = serializer.serialize_struct(FactPart::STRUCT, 2)?;
         match self {
             Self::Known { value, evidence } => {
-                map.serialize_entry("$fact", "known")?;
-                map.serialize_entry("value", value)?;
-                map.serialize_entry("evidence", evidence)?;
+                parts.serialize_field(FactPart::VALUE, value)?;
+                parts.serialize_field(FactPart::EVIDENCE, &Flat(evidence))?;
             }
             Self::Absent { evidence } => {
-                map.serialize_entry("$fact", "absent")?;
-                map.serialize_entry("evidence", evidence)?;
+                parts.serialize_field(FactPart::VALUE, &())?;
+                parts.serialize_field(FactPart::EVIDENCE, &Flat(evidence))?;
             }
-            Self::Unknown(reason) => {
-                map.serialize_entry("$fact", "unknown")?;
-                map.serialize_entry("reason", reason)?;
+            Self::Unknown(Unknown { path, line, why, detail }) => {
+                parts.serialize_field(FactPart::REASON, &(path, line, why, detail))?;
             }
         }
-        map.end()
+        parts.end()
     }
 }
 

@@ -8,7 +8,7 @@ mod fact;
 mod resolve;
 
 pub use dir::{Dir, EntryKind};
-pub use fact::{Evidence, Fact, Unknown, Why};
+pub use fact::{Evidence, Fact, FactPart, Unknown, Why};
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};

@@ -129,7 +129,7 @@ impl LastBoot {
 
     fn push(&mut self, number: usize, seconds: Option<f64>, message: &str) {
         // Kernels before 4.4 print the reason of a fault as a row of its own.
-        if self.unfinished() && message.starts_with("DMAR:[fault reason") {
+        if message.starts_with("DMAR:[fault reason") && self.unfinished() {
             self.continuation(number, message);
             return;
         }
