@@ -55,8 +55,8 @@ fn main() {
     run(&["--version"]);
     let (mut full, mut floor) = (Runs::default(), Runs::default());
     for _ in 0..runs.max(1) {
-        full.add(run(&audit));
-        floor.add(run(&["--version"]));
+        full.add(&run(&audit));
+        floor.add(&run(&["--version"]));
     }
     println!("{}", full.row("audit"));
     println!("{}", floor.row("--version"));
@@ -75,7 +75,7 @@ fn met(yes: bool) -> &'static str {
 }
 
 impl Runs {
-    fn add(&mut self, run: Run) {
+    fn add(&mut self, run: &Run) {
         self.walls.push(run.wall);
         self.walls.sort();
         self.peak_kib = self.peak_kib.max(run.peak_kib);

@@ -14,6 +14,9 @@
 //! - [`report`]: presents values as text, JSON and Markdown
 //! - [`cli`]: one file per command: parse, call one function, present
 
+#![warn(missing_docs, unreachable_pub)]
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 pub mod boot;
 pub mod cli;
 pub mod format;

@@ -1,7 +1,5 @@
 //! amdgpu files and the KFD topology.
 
-#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
 mod common;
 use common::Tree;
 use peerfix::host::amdgpu::{Amdgpu, AmdgpuDevice, KfdLink};

@@ -1,8 +1,6 @@
 //! Unreadable, truncated, foreign, huge and contradictory input: the file is named, every other rule still
 //! speaks, nothing is written, nothing breaks.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
-
 mod common;
 
 use common::contract::{Audit, RULES, audit};

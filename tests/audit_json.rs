@@ -1,7 +1,5 @@
 //! The audit's JSON contract, on every host.
 
-#![allow(clippy::panic, clippy::unwrap_used)]
-
 mod common;
 
 use common::contract::{RULES, RUNGS, audit, audits, strings};

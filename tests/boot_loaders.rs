@@ -1,8 +1,6 @@
 //! Which loader boots a host, what it configures, what has no effect, and what a person types where no edit is
 //! made.
 
-#![allow(clippy::unwrap_used, clippy::panic, unreachable_pub)]
-
 mod common;
 
 use common::Tree;

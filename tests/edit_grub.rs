@@ -1,8 +1,6 @@
 //! Edits of GRUB's settings: every other byte kept, right for the shell and for GRUB, refused where the file
 //! cannot be followed.
 
-#![allow(clippy::unwrap_used, clippy::panic, unreachable_pub)]
-
 mod common;
 
 use common::Tree;

@@ -1,8 +1,6 @@
 //! GRUB's settings as a real shell reads them, before and after an edit. The shell runs in a throwaway root (a
 //! mount namespace of its own with nothing in it but `/usr`, read-only), never on the machine itself.
 
-#![allow(clippy::unwrap_used, clippy::panic, unreachable_pub)]
-
 mod common;
 
 use common::Tree;

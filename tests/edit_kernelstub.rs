@@ -1,7 +1,5 @@
 //! Edits of kernelstub's configuration: the list alone changes, its layout is kept.
 
-#![allow(clippy::unwrap_used, clippy::panic, unreachable_pub)]
-
 mod common;
 
 use common::Tree;

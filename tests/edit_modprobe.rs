@@ -1,8 +1,6 @@
 //! Edits of modprobe.d: in the file that wins, merged where the driver keeps one string, in a file of our own
 //! where the winner is not ours to edit.
 
-#![allow(clippy::unwrap_used, clippy::panic, unreachable_pub)]
-
 mod common;
 
 use common::Tree;

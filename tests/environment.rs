@@ -1,5 +1,4 @@
 //! Environment of GPU processes and units, memory and `/dev/shm`.
-#![allow(clippy::unwrap_used, unreachable_pub)]
 
 mod common;
 

@@ -1,5 +1,4 @@
 //! Census of the kernel log: rejected DMA, Xids, BARs, AER.
-#![allow(clippy::unwrap_used, unreachable_pub)]
 
 mod common;
 

@@ -1,7 +1,5 @@
 //! GPUs joined from PCI functions, driver files and captured tool output; links as they can be judged.
 
-#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
 mod common;
 use common::Tree;
 use peerfix::host::amdgpu::Amdgpu;

@@ -1,5 +1,4 @@
 //! The builders themselves: trees that are laid out as a kernel lays them out.
-#![allow(missing_docs)]
 
 mod common;
 

@@ -1,5 +1,4 @@
 //! IOMMU units and what the boot log says about them.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
 

@@ -1,5 +1,4 @@
 //! Who depends on DMA isolation, and how disks are unlocked.
-#![allow(clippy::unwrap_used, unreachable_pub)]
 
 mod common;
 

@@ -1,5 +1,4 @@
 //! Facts of the running kernel: release, command line, configuration, lockdown, ASPM policy.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
 

@@ -1,5 +1,4 @@
 //! The kernel log of the present boot, from every form it is captured in.
-#![allow(clippy::unwrap_used, unreachable_pub)]
 
 mod common;
 

@@ -1,5 +1,4 @@
 //! Applying changes: all of them or nothing, metadata kept, every reason to refuse found before a write.
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs, unreachable_pub)]
 
 mod common;
 mod host_tree;

@@ -1,5 +1,4 @@
 //! Commands of a change: run in a mounted target or on the running system, or everything goes back.
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs, unreachable_pub)]
 
 mod host_tree;
 mod namespace;

@@ -1,6 +1,5 @@
 //! Killed at any point, the next run leaves the tree wholly old or wholly new. Needs the feature
 //! `crashpoints`: `cargo test --features crashpoints --test ledger_crash`.
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs, unreachable_pub)]
 #![cfg(feature = "crashpoints")]
 
 mod host_tree;

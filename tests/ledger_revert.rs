@@ -1,5 +1,4 @@
 //! Taking changes back: exactly, merged, or refused with both versions; never skipped, never half.
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs, unreachable_pub)]
 
 mod common;
 mod host_tree;

@@ -1,7 +1,5 @@
 //! modprobe.d as kmod reads it, with the command line after it.
 
-#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
 mod common;
 use common::Tree;
 use peerfix::host::cmdline::Cmdline;

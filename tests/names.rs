@@ -1,5 +1,4 @@
 //! Names of devices by their ids.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
 

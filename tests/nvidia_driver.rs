@@ -1,7 +1,5 @@
 //! The loaded NVIDIA driver: version, patched builds, live parameters, HMM, what is installed beside it.
 
-#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
 mod common;
 use common::Tree;
 use peerfix::host::nvidia::{Nvidia, parse_registry};

@@ -1,7 +1,5 @@
 //! Captured nvidia-smi text in the forms of several drivers and several ways of copying it.
 
-#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
 mod common;
 use common::Tree;
 use peerfix::host::nvidia_smi::{NvidiaSmi, SmiPair};

@@ -1,5 +1,4 @@
 //! The PCI tree: enumeration, topology, identity, BARs, links, AER, power, IOMMU groups.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
 

@@ -1,5 +1,4 @@
 //! Config space: port type, ACS, Resizable BAR and ASPM, with every length that a capture can have.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
 

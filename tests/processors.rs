@@ -1,5 +1,4 @@
 //! Processor identity, and whether the host is a virtual machine.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
 

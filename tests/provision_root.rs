@@ -1,7 +1,5 @@
 //! `provision --root`: writes what the plan says, once, and takes it back to the byte.
 
-#![allow(clippy::unwrap_used)]
-
 mod common;
 
 use common::Tree;

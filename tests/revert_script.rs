@@ -1,5 +1,4 @@
 //! `revert.sh`: works with a plain shell and coreutils, from a rescue shell, without peerfix.
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs, unreachable_pub)]
 
 mod common;
 mod host_tree;

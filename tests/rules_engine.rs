@@ -1,6 +1,5 @@
 //! The rules engine: what a rule sees, when it fires, what it says when facts are missing, and what is wrong
 //! with a rule file.
-#![allow(clippy::unwrap_used, unreachable_pub)]
 
 mod common;
 

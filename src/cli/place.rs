@@ -29,13 +29,10 @@ impl Place {
             Some(root) => Root::target(root).map_err(Failure::usage)?,
             None => hardware.clone(),
         };
-        let mut option = String::new();
-        if let Some(path) = host {
-            option.push_str(&format!(" --host {}", path.display()));
-        }
-        if let Some(path) = root {
-            option.push_str(&format!(" --root {}", path.display()));
-        }
+        let option = |name: &str, path: Option<&Path>| {
+            path.map(|path| format!(" --{name} {}", path.display())).unwrap_or_default()
+        };
+        let option = option("host", host) + &option("root", root);
         let words = match (host, root) {
             (Some(path), _) => format!("captured tree {}", path.display()),
             (None, Some(path)) => format!("target {}", path.display()),

@@ -97,17 +97,15 @@ impl Summary {
 }
 
 fn count(host: &Host, keep: fn(&Gpu) -> bool) -> Fact<i64> {
-    match &host.pci_readable {
-        Fact::Unknown(Unknown { path, detail, .. }) => Fact::unknown(path, Why::Derived, detail),
-        _ => {
-            let kept: Vec<&Gpu> = host.gpus.iter().filter(|g| keep(g)).collect();
-            let evidence = kept.iter().map(|g| {
-                let name = g.name.value().map_or("GPU", String::as_str);
-                Evidence::new(format!("sys/bus/pci/devices/{}", g.bdf), format!("{} {name}", g.vendor))
-            });
-            Fact::from_lines(i64::try_from(kept.len()).unwrap_or(i64::MAX), evidence.collect())
-        }
+    if let Fact::Unknown(Unknown { path, detail, .. }) = &host.pci_readable {
+        return Fact::unknown(path, Why::Derived, detail);
     }
+    let kept: Vec<&Gpu> = host.gpus.iter().filter(|g| keep(g)).collect();
+    let evidence = kept.iter().map(|g| {
+        let name = g.name.value().map_or("GPU", String::as_str);
+        Evidence::new(format!("sys/bus/pci/devices/{}", g.bdf), format!("{} {name}", g.vendor))
+    });
+    Fact::from_lines(i64::try_from(kept.len()).unwrap_or(i64::MAX), evidence.collect())
 }
 
 fn platform(host: &Host) -> Fact<String> {

@@ -36,10 +36,10 @@ const AMD: [&str; 9] = [
 pub fn judge(line: &Cmdline, platform: Option<&str>, overrides: bool) -> Vec<WordVerdict> {
     let mut found: Vec<WordVerdict> = Vec::new();
     for option in &line.options {
-        if let Some(verdict) = no_op(option, platform, overrides) {
-            if !found.contains(&verdict) {
-                found.push(verdict);
-            }
+        if let Some(verdict) = no_op(option, platform, overrides)
+            && !found.contains(&verdict)
+        {
+            found.push(verdict);
         }
     }
     found.extend(contradictions(line));

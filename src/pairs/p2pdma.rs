@@ -96,7 +96,7 @@ fn host_bridge(host: &Host, a: &Gpu, b: &Gpu) -> Answer {
         let name = format!("{vendor:04x}:{device:04x}");
         answer.representatives.push(format!("{name} at {}", first.bdf));
         answer.representative_ids.push(name.clone());
-        if !first.bdf.ends_with(":00.0") && !(list.root_port_anywhere && is_root_port(first)) {
+        if !(first.bdf.ends_with(":00.0") || list.root_port_anywhere && is_root_port(first)) {
             answer.set(
                 Outcome::Fail,
                 "no-representative",

@@ -6,13 +6,13 @@ use crate::boot;
 /// Splits `module.parameter=value` words, makes the edit, and tells whether it is configured already.
 pub(super) fn fill(site: Site<'_>, change: &mut Change) -> Option<()> {
     let edit = boot::modprobe_edit(site.root, &wanted(&change.add), &change.remove);
-    if let Some(edit) = apply_edit(change, edit) {
-        if edit.files.is_empty() {
-            if change.add.is_empty() {
-                return None;
-            }
-            change.pending = true;
+    if let Some(edit) = apply_edit(change, edit)
+        && edit.files.is_empty()
+    {
+        if change.add.is_empty() {
+            return None;
         }
+        change.pending = true;
     }
     Some(())
 }

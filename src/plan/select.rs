@@ -64,20 +64,19 @@ pub fn select(findings: &[Finding], changes: &[Change], policy: &Policy) -> Resu
         let mut obstacles = Vec::new();
         let mut reached = false;
         for change in finding.changes.iter().filter_map(|id| changes.iter().find(|c| &c.id == id)) {
-            match obstacle(change, policy) {
-                Some(why) => obstacles.push(format!("{}: {why}", change.name)),
-                None => {
-                    if let Some(refusal) = &change.refusal {
-                        return Err(Refused { id: change.id.clone(), refusal: refusal.clone() });
-                    }
-                    let list = if change.pending { &mut selection.pending } else { &mut selection.chosen };
-                    if !list.contains(&change.id) {
-                        list.push(change.id.clone());
-                    }
-                    reached = true;
-                    break;
-                }
+            if let Some(why) = obstacle(change, policy) {
+                obstacles.push(format!("{}: {why}", change.name));
+                continue;
             }
+            if let Some(refusal) = &change.refusal {
+                return Err(Refused { id: change.id.clone(), refusal: refusal.clone() });
+            }
+            let list = if change.pending { &mut selection.pending } else { &mut selection.chosen };
+            if !list.contains(&change.id) {
+                list.push(change.id.clone());
+            }
+            reached = true;
+            break;
         }
         if !reached {
             selection.left.push((finding.rule.clone(), obstacles.join("; ")));

@@ -107,7 +107,9 @@ impl Outlook {
         if self.loses.is_empty() {
             text.push_str("; nothing stops working.");
         } else {
-            text.push_str(&format!("; lost: {}.", self.loses.join("; ")));
+            text.push_str("; lost: ");
+            text.push_str(&self.loses.join("; "));
+            text.push('.');
         }
         text
     }

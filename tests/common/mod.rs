@@ -2,7 +2,7 @@
 //!
 //! Beside it: builders of what the kernel, the drivers and the distributions put into such a tree, whole
 //! hosts made with them ([`hosts`]), and the runner of the built program ([`run`]).
-#![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(dead_code)]
 #![allow(clippy::trivially_copy_pass_by_ref)]
 
 pub mod contract;

@@ -1,5 +1,5 @@
 //! Requests for the ledger, and pictures of a tree to compare before and after.
-#![allow(dead_code, missing_docs, unreachable_pub)]
+#![allow(dead_code)]
 
 use peerfix::ledger::{ChangeRecord, Request, RunPolicy};
 use peerfix::plan::Operation;

@@ -2,7 +2,7 @@
 //!
 //! A test calls [`enter`] first. Outside, that runs the same test again under `unshare -rm` with a fresh
 //! folder and waits for it; the folder is only removed once the namespace, and every mount in it, is gone.
-#![allow(dead_code, missing_docs, unreachable_pub)]
+#![allow(dead_code)]
 
 use nix::mount::{MsFlags, mount};
 use std::os::unix::fs::symlink;

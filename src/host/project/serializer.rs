@@ -199,8 +199,8 @@ impl<'w, 'o> Elements<'w, 'o> {
         Ok(())
     }
 
-    fn finish(self) -> Option<Value> {
-        Some(wrapped(self.variant, Value::Array(self.done)))
+    fn finish(self) -> Value {
+        wrapped(self.variant, Value::Array(self.done))
     }
 }
 
@@ -265,7 +265,7 @@ macro_rules! elements {
             }
 
             fn end(self) -> Done {
-                Ok(self.finish())
+                Ok(Some(self.finish()))
             }
         })*
     };

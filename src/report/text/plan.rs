@@ -26,7 +26,7 @@ pub fn plan(audit: &Audit, policy: &Policy, config: &Root, target: &str) -> Stri
         match combine(audit.site(config), &chosen) {
             Ok(combined) => out.push_str(&change::combined(&combined)),
             Err(refusal) => {
-                _ = writeln!(out, "{}", wrap("", 3, &format!("{}: {}", refusal.place, refusal.reason)))
+                _ = writeln!(out, "{}", wrap("", 3, &format!("{}: {}", refusal.place, refusal.reason)));
             }
         }
         let _ = writeln!(
