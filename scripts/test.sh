@@ -1,6 +1,6 @@
 #!/bin/sh
-# Passes all tests. The crash points of the ledger are compiled in, so that its tests can kill it at each.
+# All tests, the kill tests of the ledger with them. Arguments go to `cargo test`.
 set -eu
 cd "$(dirname "$0")/.."
-sh scripts/packages.sh gcc libc6-dev libudev-dev pkg-config dash bash util-linux
+sh scripts/packages.sh
 exec cargo test --locked --features crashpoints "$@"

@@ -4,7 +4,7 @@
 //! (`tests/architecture.rs` keeps it so):
 //!
 //! - [`root`]: the only reader of a host: the live machine or a captured tree
-//! - [`format`]: lossless parse and edit, one file per format
+//! - [`mod@format`]: lossless parse and edit, one file per format
 //! - [`host`]: facts: what the machine is
 //! - [`boot`]: one file per boot loader: configured command line, edits; never writes
 //! - [`pairs`]: per pair and direction: which gate refuses, which rung fails

@@ -1,5 +1,7 @@
 //! Command structure (POSIX shell grammar, section 2.10), as far as it decides whether an assignment happens.
 
+mod reserved;
+
 use super::simple::{self, Command};
 use super::{Event, Trouble, literal};
 use crate::format::Lines;
@@ -331,30 +333,5 @@ impl Parser<'_> {
     fn expansions(&mut self, range: &Range<usize>) {
         let text = self.bytes.get(range.clone()).unwrap_or_default();
         self.events.extend(simple::expansions(text, self.lines.of(range.start)));
-    }
-
-    /// Handles a reserved word at command position; false when it is none.
-    fn reserved(&mut self, text: &str, offset: usize) -> Result<bool, Trouble> {
-        match text {
-            "fi" => self.close(Block::If, offset)?,
-            "done" => self.close(Block::Loop, offset)?,
-            "esac" => self.close(Block::Branch, offset)?,
-            "}" => self.close(Block::Group, offset)?,
-            "then" | "else" | "elif" if self.top() == Some(Block::If) => self.command = Command::default(),
-            "do" if self.top() == Some(Block::Loop) => self.command = Command::default(),
-            "then" | "else" | "elif" | "do" => {
-                return Err(self.trouble(offset, format!("`{text}` that belongs to nothing")));
-            }
-            _ if self.command.closed => return Ok(false),
-            "if" => self.open(Block::If, offset),
-            "while" | "until" => self.open(Block::Loop, offset),
-            "for" | "select" => self.open(Block::LoopHead, offset),
-            "case" => self.open(Block::CaseHead, offset),
-            "{" => self.open(Block::Group, offset),
-            "!" => {}
-            "function" => return Err(self.trouble(offset, "`function`, which not every shell knows")),
-            _ => return Ok(false),
-        }
-        Ok(true)
     }
 }
