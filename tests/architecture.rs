@@ -8,9 +8,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-/// The rooms, ground floor first; a room may use only rooms that stand before it.
-const ROOMS: [&str; 10] =
-    ["root", "format", "host", "boot", "pairs", "rules", "plan", "ledger", "report", "cli"];
+/// The rooms, ground floor first; a room may use only rooms that stand before it. Not all of them are built.
+const ROOMS: [&str; 15] = [
+    "root", "format", "gpu", "host", "boot", "pairs", "rules", "plan", "bench", "verdict", "ledger", "trial",
+    "patch", "report", "cli",
+];
 
 /// Lines that a file in `src` may have.
 const LONGEST_FILE: usize = 350;
@@ -151,7 +153,7 @@ fn only_writing_commands_name_the_writer() {
     let mut wrong = Vec::new();
     for source in sources() {
         let room = source.room().unwrap_or_default();
-        if room != "ledger" && !WRITERS.contains(&source.name.as_str()) {
+        if !["ledger", "trial"].contains(&room) && !WRITERS.contains(&source.name.as_str()) {
             wrong.extend(source.find(r"\bLedger\b|ledger::(apply|revert)\b"));
         }
         if READERS.contains(&source.name.as_str()) {
@@ -211,9 +213,10 @@ fn only_root_reads_a_host() {
 }
 
 #[test]
-fn nothing_is_unsafe() {
+fn nothing_outside_gpu_is_unsafe() {
     let blocks = r"\bunsafe\s*(\{|fn\b|impl\b|trait\b|extern\b)|allow\(unsafe_code\)";
-    none(&sources().iter().flat_map(|s| s.find(blocks)).collect::<Vec<_>>());
+    let others = sources().into_iter().filter(|s| s.room() != Some("gpu"));
+    none(&others.flat_map(|s| s.find(blocks)).collect::<Vec<_>>());
 }
 
 #[test]
@@ -240,8 +243,9 @@ fn the_map_names_every_room_in_order() {
         .filter_map(|line| line.strip_prefix("//! - [`")?.trim_start_matches("mod@").split_once('`'))
         .map(|(room, _)| room)
         .collect();
-    assert_eq!(named, ROOMS);
-    for room in ROOMS {
+    let built: Vec<&str> = ROOMS.into_iter().filter(|room| src().join(room).exists()).collect();
+    assert_eq!(named, built);
+    for room in built {
         assert!(map.contains(&format!("\npub mod {room};")), "{room} is no module");
     }
 }
