@@ -125,7 +125,8 @@ fn revert_sh_below_another_root_asks_for_that_root() {
     let run = |root: Option<&std::path::Path>| {
         let mut sh = std::process::Command::new("sh");
         sh.arg(&script).env_clear().env("PATH", "/usr/bin:/bin");
-        let out = root.map_or(&mut sh, |root| sh.env("ROOT", root)).output().unwrap();
+        sh.envs(root.map(|root| ("ROOT", root)));
+        let out = sh.output().unwrap();
         (out.status.code(), String::from_utf8(out.stderr).unwrap())
     };
     let (code, said) = run(None);
