@@ -57,7 +57,7 @@ pub(super) fn run(global: &Global, args: &ProvisionArgs) -> Result<Exit, Failure
         note(global, "Nothing was written: say --yes to make these changes.");
         return Ok(Exit::Refused);
     }
-    apply(writer, &audit, &policy, &selection, &chosen, &combined)
+    apply(writer, &audit, &policy, &selection, &chosen, &combined, args.unchanged_exit_77)
 }
 
 /// The ledger of the target, opened when there is something to write.
@@ -114,6 +114,7 @@ fn apply(
     selection: &Selection,
     chosen: &[&Change],
     combined: &Combined,
+    unchanged_exit_77: bool,
 ) -> Result<Exit, Failure> {
     let names: Vec<&str> = chosen.iter().map(|c| c.name.as_str()).collect();
     let request = Request {
@@ -135,7 +136,11 @@ fn apply(
     let applied = Applied { outputs: applied.outputs.into_iter().chain(ran).collect(), ..applied };
     let pending = pending(audit, selection);
     writer.print(&ProvisionDocument::of(selection, chosen, &pending, &applied, combined, outstanding))?;
-    Ok(Exit::RebootNeeded)
+    Ok(match (applied.changed, unchanged_exit_77) {
+        (true, _) => Exit::RebootNeeded,
+        (false, true) => Exit::Unchanged,
+        (false, false) => Exit::Done,
+    })
 }
 
 /// What the ledger remembers of a change.

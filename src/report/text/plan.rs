@@ -102,7 +102,7 @@ pub fn provisioned(document: &ProvisionDocument<'_>, target: &str) -> String {
         let _ = writeln!(out, "still to run{place}: {command}");
     }
     for left in &document.left {
-        let _ = writeln!(out, "{}", wrap(&format!("left: {}:", left.rule), 6, left.why));
+        let _ = writeln!(out, "{}", wrap("left:", 6, &format!("{}: {}", left.rule, left.why)));
     }
     if document.reboot {
         let _ = writeln!(out, "takes effect at the next boot");
