@@ -257,6 +257,8 @@ pub(super) fn failure(error: LedgerError) -> Failure {
         Failure::refused(error)
     } else if error.is_usage() {
         Failure::usage(error)
+    } else if error.leaves_commands() {
+        Failure { exit: Exit::RebootNeeded, message: error.to_string() }
     } else {
         Failure::internal(error)
     }

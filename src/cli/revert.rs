@@ -5,6 +5,7 @@ use super::exit::{Exit, Failure};
 use super::place::Place;
 use super::print;
 use super::provision::{failure, open, run_policy};
+use super::show::readable;
 use crate::ledger::{RevertOptions, RevertOutcome, check_run_in_target, history, preview_revert};
 use crate::report::{Format, document, text};
 
@@ -29,6 +30,10 @@ pub(super) fn run(global: &Global, args: &RevertArgs) -> Result<Exit, Failure> {
         outcome.outstanding = history::outstanding(config.base()).map_err(failure)?;
     }
     present(global, &outcome, config.is_live())?;
+    if args.which == "all" {
+        // Says which entries were left alone; what was taken back decides the exit code.
+        readable(global, &history::list(config.base()).map_err(failure)?);
+    }
     // Printed commands are still to be run, and on the running machine the old words come with a reboot.
     let more = !outcome.outstanding.is_empty() || (config.is_live() && !outcome.ids.is_empty());
     Ok(if more { Exit::RebootNeeded } else { Exit::Done })

@@ -5,6 +5,7 @@ use super::exit::{Exit, Failure};
 use super::place::Place;
 use super::print;
 use super::provision::failure;
+use super::show::readable;
 use crate::ledger::history;
 use crate::report::{Format, document, text};
 
@@ -18,5 +19,5 @@ pub(super) fn run(global: &Global, args: &StateArgs) -> Result<Exit, Failure> {
         Format::Json => document::json(&document::StatusDocument::of(&entries, &outstanding)),
         _ => text::ledger::status(&entries, &outstanding, &place.root_option),
     })?;
-    Ok(Exit::Done)
+    Ok(readable(global, &entries))
 }

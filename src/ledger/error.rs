@@ -133,8 +133,12 @@ pub enum LedgerError {
 }
 
 impl LedgerError {
-    /// True for a refusal by policy or state of the files (exit 3): nothing was touched.
+    /// True for a refusal by policy, by the state of the files or by the system (exit 3): nothing was touched,
+    /// or everything is as it was before.
     pub fn is_refusal(&self) -> bool {
+        if let Self::State { source, .. } | Self::Write { source, .. } = self {
+            return is_refused_by_system(source);
+        }
         matches!(
             self,
             Self::Locked { .. }
@@ -143,7 +147,13 @@ impl LedgerError {
                 | Self::Conflict(_)
                 | Self::NotRunnable { .. }
                 | Self::UnsafeState { .. }
+                | Self::CommandFailed(_)
         )
+    }
+
+    /// True when everything is done but for the commands it names (exit 7).
+    pub fn leaves_commands(&self) -> bool {
+        matches!(self, Self::RegenerateFailed(_))
     }
 
     /// True for input this program cannot take (exit 2): a wrong name, a damaged or newer document.
@@ -223,6 +233,17 @@ fn conflict_text(conflicts: &[Conflict]) -> String {
     }
     text.push_str("nothing was touched; edit the file by hand, or put one of the kept copies in its place");
     text
+}
+
+/// No right to write, a file system mounted read-only, no space: not a fault of this program.
+fn is_refused_by_system(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::PermissionDenied
+            | io::ErrorKind::ReadOnlyFilesystem
+            | io::ErrorKind::StorageFull
+            | io::ErrorKind::QuotaExceeded
+    )
 }
 
 /// What to do about an error of the system.

@@ -49,7 +49,7 @@ impl State {
             Self::Reverted => "taken back",
             Self::Undone => "not applied: interrupted or failed, files put back",
             Self::CommandsFailed => "not applied: a command failed, files put back",
-            Self::Damaged => "damaged: cannot be read",
+            Self::Damaged => "cannot be read by this peerfix; whether it stands is not known",
         }
     }
 }
@@ -70,7 +70,12 @@ impl Damage {
             LedgerError::State { path, source, .. } => {
                 Self { file: path.clone(), reason: source.to_string() }
             }
-            LedgerError::Newer { path, .. } => Self { file: path.clone(), reason: error.to_string() },
+            LedgerError::Newer { path, found, known } => Self {
+                file: path.clone(),
+                reason: format!(
+                    "format {found} is newer than this program knows ({known}); use the newer peerfix, or revert.sh"
+                ),
+            },
             other => Self { file: entry.to_path_buf(), reason: other.to_string() },
         }
     }

@@ -94,8 +94,13 @@ pub fn provisioned(document: &ProvisionDocument<'_>, target: &str) -> String {
     for command in &document.ran {
         let _ = writeln!(out, "ran: {command}");
     }
-    for change in &document.pending {
-        let _ = writeln!(out, "configured, not yet running: {}", change::words(change));
+    let mut shown: Vec<String> = Vec::new();
+    for words in document.pending.iter().map(|change| change::words(change)) {
+        // Several rules may want the same words.
+        if !shown.contains(&words) {
+            let _ = writeln!(out, "configured, not yet running: {words}");
+            shown.push(words);
+        }
     }
     for command in &document.commands {
         let place = if target.is_empty() { "" } else { " in the target" };
