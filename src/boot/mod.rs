@@ -12,6 +12,7 @@ mod matters;
 pub mod modprobe;
 mod nixos;
 mod ostree;
+mod owner;
 mod proxmox;
 mod reach;
 mod recognise;

@@ -247,7 +247,9 @@ fn refused(audit: &Audit, refused: &Refused) -> Failure {
         message.push_str(step);
     }
     let cmdline = audit.changes.iter().any(|c| c.id == refused.id && c.kind == Kind::KernelCmdline);
-    let exit = if cmdline && !audit.boot.editable() { Exit::Unsupported } else { Exit::Refused };
+    // NixOS and ostree also make what follows from the files of module options.
+    let owned = audit.boot.loader.value().is_some_and(|loader| *loader == refusal.place);
+    let exit = if owned || (cmdline && !audit.boot.editable()) { Exit::Unsupported } else { Exit::Refused };
     Failure { exit, message }
 }
 

@@ -21,6 +21,13 @@ pub(super) fn run(global: &Global, args: &RevertArgs) -> Result<Exit, Failure> {
     if args.run_in_target {
         check_run_in_target(config.base()).map_err(failure)?;
     }
+    let known = history::list(config.base()).map_err(failure)?;
+    if known.is_empty() && !history::interrupted(config.base()).map_err(failure)? {
+        // No ledger: none is made to say so.
+        let outcome = preview_revert(config.base(), &args.which).map_err(failure)?;
+        present(global, &RevertOutcome { dry_run: false, ..outcome }, config.is_live())?;
+        return Ok(Exit::Done);
+    }
     let run = run_policy(config, args.run_in_target);
     let mut ledger = open(global, config)?;
     let mut outcome = ledger.revert(&args.which, RevertOptions { dry_run: false, run }).map_err(failure)?;

@@ -3,8 +3,8 @@
 use super::args::{Global, ShowArgs};
 use super::exit::{Exit, Failure};
 use super::place::Place;
-use super::{note, print};
 use super::provision::failure;
+use super::{note, print};
 use crate::ledger::history;
 use crate::report::{Format, document, text};
 
@@ -24,7 +24,10 @@ pub(super) fn readable(global: &Global, entries: &[history::Entry]) -> Exit {
     let mut exit = Exit::Done;
     for entry in entries {
         if let Some(damage) = &entry.damage {
-            note(global, &format!("peerfix: change {}: {}: {}", entry.id, damage.file.display(), damage.reason));
+            note(
+                global,
+                &format!("peerfix: change {}: {}: {}", entry.id, damage.file.display(), damage.reason),
+            );
             exit = Exit::Usage;
         }
     }

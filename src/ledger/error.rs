@@ -261,3 +261,23 @@ pub(super) fn state(path: impl Into<PathBuf>, action: &'static str) -> impl FnOn
     let path = path.into();
     move |source| LedgerError::State { path, action, source }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_system_does_not_allow_is_a_refusal_and_other_failures_are_not() {
+        let failed = |kind: io::ErrorKind| LedgerError::State {
+            path: "lock".into(),
+            action: "open the lock",
+            source: kind.into(),
+        };
+        for kind in
+            [io::ErrorKind::PermissionDenied, io::ErrorKind::ReadOnlyFilesystem, io::ErrorKind::StorageFull]
+        {
+            assert!(failed(kind).is_refusal());
+        }
+        assert!(!failed(io::ErrorKind::Other).is_refusal());
+    }
+}

@@ -8,8 +8,7 @@ use std::ops::Range;
 pub(super) fn take_out(before: &[u8], after: &[u8], now: &[u8]) -> Option<Vec<u8>> {
     let (before, after, now) = (characters(before), characters(after), characters(now));
     let merge = TextMerge::from_lines(after.as_str(), now.as_str(), before.as_str());
-    let merged =
-        if merge.is_conflicted() { exchange(&before, &after, &now)? } else { merge.to_string() };
+    let merged = if merge.is_conflicted() { exchange(&before, &after, &now)? } else { merge.to_string() };
     merged.chars().map(|c| u8::try_from(u32::from(c)).ok()).collect()
 }
 
