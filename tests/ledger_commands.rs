@@ -114,6 +114,24 @@ fn commands_left_once_are_settled_when_they_run_later() {
 }
 
 #[test]
+fn what_was_left_runs_once_programs_may_be_run_and_is_settled_where_it_was_left() {
+    let name = "what_was_left_runs_once_programs_may_be_run_and_is_settled_where_it_was_left";
+    let Some(folder) = namespace::enter(name) else { return };
+    let root = system(&folder);
+    let mut ledger = Ledger::open(&root).unwrap();
+    let printed = Request { run: RunPolicy::PrintOnly, ..inside(&["cp /etc/grub /etc/made", "exit 4"]) };
+    ledger.apply(&printed).unwrap();
+    assert!(ledger.run_outstanding(RunPolicy::PrintOnly).unwrap().is_empty());
+    let error = ledger.run_outstanding(RunPolicy::InTarget).unwrap_err();
+    assert!(error.leaves_commands() && error.to_string().contains("sh -c 'exit 4'"), "{error}");
+    assert_eq!(std::fs::read(root.join("etc/made")).unwrap(), b"new\n");
+    assert_eq!(history::outstanding(&root).unwrap(), ["sh -c 'exit 4'"], "what ran is settled");
+    let entries = history::list(&root).unwrap();
+    assert_eq!((entries.len(), entries[0].state), (1, State::Applied), "no entry of its own");
+    assert!(!history::interrupted(&root).unwrap());
+}
+
+#[test]
 fn the_running_system_runs_its_own_commands() {
     const CHROOT: &str = "PEERFIX_TEST_CHROOT";
     let name = "the_running_system_runs_its_own_commands";

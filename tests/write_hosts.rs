@@ -1,6 +1,6 @@
 //! The two captured hosts that ship as files: written from the builders, and checked against them.
 //!
-//! After a change of a builder: `cargo test --test write_hosts -- --ignored`.
+//! After a change of a builder: `cargo test --test write_hosts -- --ignored write_the_shipped_hosts`.
 
 mod common;
 
@@ -35,6 +35,19 @@ fn write_the_shipped_hosts() {
         }
         inspect::copy(make().leaving_out(&LEFT_OUT).path(), &to);
     }
+}
+
+/// Hosts that scripts under `tests/vm` ask for by name.
+const ON_REQUEST: [(&str, fn() -> common::Tree); 3] =
+    [("z890", hosts::z890), ("turin-stock", hosts::turin_stock), ("x99", hosts::x99)];
+
+/// `PEERFIX_HOST=turin-stock PEERFIX_TO=DIR cargo test --test write_hosts -- --ignored one_host`
+#[test]
+#[ignore = "writes a tree for scripts"]
+fn write_one_host() {
+    let (Ok(name), Ok(to)) = (std::env::var("PEERFIX_HOST"), std::env::var("PEERFIX_TO")) else { return };
+    let (_, make) = ON_REQUEST.iter().find(|(known, _)| *known == name).expect("a host of ON_REQUEST");
+    inspect::copy(make().path(), Path::new(&to));
 }
 
 #[test]

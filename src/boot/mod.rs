@@ -12,7 +12,9 @@ mod matters;
 pub mod modprobe;
 mod nixos;
 mod ostree;
+mod owner;
 mod proxmox;
+mod reach;
 mod recognise;
 mod systemd_boot;
 mod tuned;
@@ -248,7 +250,7 @@ pub fn edit(root: &Root, boot: &Boot, add: &[String], remove: &[String]) -> Resu
         Fact::Absent { .. } => return Err(no_loader("no configuration of a known boot loader", add, remove)),
         Fact::Unknown(unknown) => return Err(no_loader(&unknown.to_string(), add, remove)),
     };
-    match Loader::named(loader) {
+    let edit = match Loader::named(loader) {
         Some(Loader::GrubDebian | Loader::Grub) => grub::edit(root, tuned::read(root).as_ref(), add, remove),
         Some(Loader::Kernelstub) => kernelstub::edit(root, add, remove),
         Some(Loader::GrubBls) => Err(bls::refuse(root, add, remove)),
@@ -257,7 +259,8 @@ pub fn edit(root: &Root, boot: &Boot, add: &[String], remove: &[String]) -> Resu
         Some(Loader::Ostree) => Err(ostree::refuse(add, remove)),
         Some(Loader::Nixos) => Err(nixos::refuse(add, remove)),
         None => Err(no_loader(&format!("`{loader}` is not a loader known here"), add, remove)),
-    }
+    };
+    reach::checked(edit?, add, remove)
 }
 
 fn no_loader(reason: &str, add: &[String], remove: &[String]) -> Refusal {

@@ -2,7 +2,7 @@
 //! that sorts last.
 
 use super::recognise::running_line;
-use super::{Edit, FileEdit, Refusal, initramfs};
+use super::{Edit, FileEdit, Refusal, initramfs, owner};
 use crate::format::modprobe_d::{self, ModprobeFile, OptionsLine};
 use crate::format::splice::{self, Splice};
 use crate::format::{Trouble, kernel_cmdline, registry_dwords};
@@ -24,6 +24,9 @@ const REGISTRY: &str = "NVreg_RegistryDwords";
 /// `/etc` are removed; to remove from it takes single keys out. `effective` stays empty: the command line does
 /// not change.
 pub fn modprobe_edit(root: &Root, wanted: &[(String, String)], remove: &[String]) -> Result<Edit, Refusal> {
+    if let Some(refusal) = owner::refuse(root, wanted, remove) {
+        return Err(refusal);
+    }
     let mut plan = Plan { root, files: load(root).map_err(|u| refusal(&u.path, u.detail, wanted, remove))? };
     // A parameter that gets a new value needs no removal; only keys of the registry string go first.
     let replaced =

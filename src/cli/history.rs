@@ -5,6 +5,7 @@ use super::exit::{Exit, Failure};
 use super::place::Place;
 use super::print;
 use super::provision::failure;
+use super::show::readable;
 use crate::ledger::history;
 use crate::report::{Format, document, text};
 
@@ -16,5 +17,5 @@ pub(super) fn run(global: &Global, args: &StateArgs) -> Result<Exit, Failure> {
         Format::Json => document::json(&document::HistoryDocument::of(&entries)),
         _ => text::ledger::history(&entries),
     })?;
-    Ok(Exit::Done)
+    Ok(readable(global, &entries))
 }

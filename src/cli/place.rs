@@ -13,8 +13,10 @@ pub(super) struct Place {
     pub(super) config: Root,
     /// In words, for the report.
     pub(super) words: String,
-    /// The option that names the place in the next command.
+    /// The options that name the place in the next command.
     pub(super) option: String,
+    /// The same for commands that take state alone (`revert`).
+    pub(super) root_option: String,
 }
 
 impl Place {
@@ -29,16 +31,18 @@ impl Place {
             Some(root) => Root::target(root).map_err(Failure::usage)?,
             None => hardware.clone(),
         };
-        let option = |name: &str, path: Option<&Path>| {
-            path.map(|path| format!(" --{name} {}", path.display())).unwrap_or_default()
+        let name = |option: &str, path: Option<&Path>| match path {
+            Some(path) => format!(" --{option} {}", crate::ledger::quote(&path.display().to_string())),
+            None => String::new(),
         };
-        let option = option("host", host) + &option("root", root);
+        let root_option = name("root", root);
+        let option = format!("{}{root_option}", name("host", host));
         let words = match (host, root) {
             (Some(path), _) => format!("captured tree {}", path.display()),
             (None, Some(path)) => format!("target {}", path.display()),
             (None, None) => "this machine".to_owned(),
         };
-        Ok(Self { hardware, config, words, option })
+        Ok(Self { hardware, config, words, option, root_option })
     }
 
     /// For writing: facts of another host never decide what is written to this machine.

@@ -4,10 +4,13 @@ use super::args::{Global, ProvisionArgs};
 use super::exit::{Exit, Failure};
 use super::place::Place;
 use super::{catalogue, note, print};
-use crate::ledger::{ChangeRecord, Ledger, LedgerError, Request, RunPolicy, check_run_in_target};
+use crate::ledger::{
+    Applied, ChangeRecord, CommandOutput, Ledger, LedgerError, Request, RunPolicy, check_run_in_target,
+    history,
+};
 use crate::plan::{Audit, Change, Combined, Operation, Policy, Refused, Selection, combine, select};
 use crate::report::document::{self, ProvisionDocument};
-use crate::report::{Format, text};
+use crate::report::{Format, markdown, text};
 use crate::root::Root;
 use crate::rules::Kind;
 
@@ -24,10 +27,23 @@ pub(super) fn run(global: &Global, args: &ProvisionArgs) -> Result<Exit, Failure
     }
     let catalogue = catalogue(global, &place.config);
     let policy = super::plan::policy(&catalogue, &args.accept_risk, &args.only)?;
+    // What an interrupted run left is finished or undone first: the plan is made from whole files.
+    let mut writer =
+        Writer { global, place: &place, run: run_policy(&place.config, args.run_in_target), ledger: None };
+    if history::interrupted(place.config.base()).map_err(failure)? {
+        if args.yes {
+            writer.open()?;
+        } else {
+            note(
+                global,
+                "peerfix: an earlier run was interrupted; the next writing command finishes or undoes it first",
+            );
+        }
+    }
     let audit = Audit::of(&place.hardware, &place.config, &catalogue);
     let selection = select(&audit.findings, &audit.changes, &policy).map_err(|r| refused(&audit, &r))?;
     if selection.chosen.is_empty() {
-        return unchanged(global, args, &audit, &policy, &selection);
+        return unchanged(&mut writer, args, &audit, &policy, &selection);
     }
     let chosen: Vec<&Change> = audit.changes.iter().filter(|c| selection.chosen.contains(&c.id)).collect();
     let combined = combine(audit.site(&place.config), &chosen)
@@ -35,22 +51,70 @@ pub(super) fn run(global: &Global, args: &ProvisionArgs) -> Result<Exit, Failure
     if !args.yes {
         print(&match global.form() {
             Format::Json => document::json(&document::PlanDocument::of(&audit, &policy)),
-            _ => text::plan::plan(&audit, &policy, &place.config, &place.option),
+            Format::Text => text::plan::plan(&audit, &policy, &place.config, &place.option),
+            Format::Markdown => markdown::plan(&audit, &policy),
         })?;
         note(global, "Nothing was written: say --yes to make these changes.");
         return Ok(Exit::Refused);
     }
-    apply(global, args, &place.config, &policy, &selection, &chosen, &combined)
+    apply(writer, &audit, &policy, &selection, &chosen, &combined, args.unchanged_exit_77)
+}
+
+/// The ledger of the target, opened when there is something to write.
+struct Writer<'a> {
+    global: &'a Global,
+    place: &'a Place,
+    run: RunPolicy,
+    ledger: Option<Ledger>,
+}
+
+impl Writer<'_> {
+    /// Takes the lock and says what was finished or undone of an earlier run.
+    fn open(&mut self) -> Result<&mut Ledger, Failure> {
+        let ledger = match self.ledger.take() {
+            Some(ledger) => ledger,
+            None => open(self.global, &self.place.config)?,
+        };
+        Ok(self.ledger.insert(ledger))
+    }
+
+    /// Commands that are still left to a person; run here where programs may be run.
+    fn outstanding(&mut self) -> Result<(Vec<CommandOutput>, Vec<String>), Failure> {
+        let base = self.place.config.base();
+        let before = history::outstanding(base).map_err(failure)?;
+        if before.is_empty() || self.run == RunPolicy::PrintOnly {
+            return Ok((Vec::new(), before));
+        }
+        let run = self.run;
+        let ran = self.open()?.run_outstanding(run).map_err(failure)?;
+        Ok((ran, history::outstanding(base).map_err(failure)?))
+    }
+
+    fn print(&self, document: &ProvisionDocument<'_>) -> Result<(), Failure> {
+        print(&match self.global.form() {
+            Format::Json => document::json(document),
+            _ => text::plan::provisioned(document, &self.place.root_option),
+        })
+    }
+}
+
+/// Opens the ledger; what it finished or undid of an earlier run is told.
+pub(super) fn open(global: &Global, config: &Root) -> Result<Ledger, Failure> {
+    let ledger = Ledger::open(config.base()).map_err(failure)?;
+    for recovered in ledger.recovered() {
+        note(global, &format!("peerfix: change {}: {}", recovered.id, recovered.did));
+    }
+    Ok(ledger)
 }
 
 fn apply(
-    global: &Global,
-    args: &ProvisionArgs,
-    config: &Root,
+    mut writer: Writer<'_>,
+    audit: &Audit,
     policy: &Policy,
     selection: &Selection,
     chosen: &[&Change],
     combined: &Combined,
+    unchanged_exit_77: bool,
 ) -> Result<Exit, Failure> {
     let names: Vec<&str> = chosen.iter().map(|c| c.name.as_str()).collect();
     let request = Request {
@@ -65,19 +129,18 @@ fn apply(
                 Operation::Write { .. } => None,
             })
             .collect(),
-        run: run_policy(config, args.run_in_target),
+        run: writer.run,
     };
-    let mut ledger = Ledger::open(config.base()).map_err(failure)?;
-    for recovered in ledger.recovered() {
-        note(global, &format!("peerfix: change {}: {}", recovered.id, recovered.did));
-    }
-    let applied = ledger.apply(&request).map_err(failure)?;
-    let document = ProvisionDocument::of(selection, chosen, &applied, combined);
-    print(&match global.form() {
-        Format::Json => document::json(&document),
-        _ => text::plan::provisioned(&document),
-    })?;
-    Ok(Exit::RebootNeeded)
+    let applied = writer.open()?.apply(&request).map_err(failure)?;
+    let (ran, outstanding) = writer.outstanding()?;
+    let applied = Applied { outputs: applied.outputs.into_iter().chain(ran).collect(), ..applied };
+    let pending = pending(audit, selection);
+    writer.print(&ProvisionDocument::of(selection, chosen, &pending, &applied, combined, outstanding))?;
+    Ok(match (applied.changed, unchanged_exit_77) {
+        (true, _) => Exit::RebootNeeded,
+        (false, true) => Exit::Unchanged,
+        (false, false) => Exit::Done,
+    })
 }
 
 /// What the ledger remembers of a change.
@@ -114,18 +177,32 @@ pub(super) fn run_policy(config: &Root, run_in_target: bool) -> RunPolicy {
 
 /// Nothing to write: already right, already configured, or only steps that need consent or hands.
 fn unchanged(
-    global: &Global,
+    writer: &mut Writer<'_>,
     args: &ProvisionArgs,
     audit: &Audit,
     policy: &Policy,
     selection: &Selection,
 ) -> Result<Exit, Failure> {
-    let pending: Vec<&Change> = audit.changes.iter().filter(|c| selection.pending.contains(&c.id)).collect();
-    let document = ProvisionDocument::unchanged(selection, &pending);
-    print(&match global.form() {
-        Format::Json => document::json(&document),
-        _ => text::plan::provisioned(&document),
-    })?;
+    let pending = pending(audit, selection);
+    let (ran, mut commands) = if args.yes {
+        writer.outstanding()?
+    } else {
+        (Vec::new(), history::outstanding(writer.place.config.base()).map_err(failure)?)
+    };
+    let made = history::list(writer.place.config.base()).map_err(failure)?;
+    for command in pending.iter().filter(|change| !made_here(&made, change)).flat_map(|c| &c.commands) {
+        if !commands.contains(command) {
+            commands.push(command.clone());
+        }
+    }
+    let recovered =
+        writer.ledger.iter().flat_map(Ledger::recovered).find(|r| r.applied).map(|r| r.id.clone());
+    let document = ProvisionDocument::unchanged(selection, &pending, &ran, recovered.as_deref(), commands);
+    writer.print(&document)?;
+    let global = writer.global;
+    if document.changed {
+        return Ok(Exit::RebootNeeded);
+    }
     if audit.host.pci_readable.value().is_none() && audit.host.gpus.is_empty() {
         note(
             global,
@@ -142,6 +219,22 @@ fn unchanged(
     Ok(if args.unchanged_exit_77 { Exit::Unchanged } else { Exit::Done })
 }
 
+fn pending<'a>(audit: &'a Audit, selection: &Selection) -> Vec<&'a Change> {
+    audit.changes.iter().filter(|c| selection.pending.contains(&c.id)).collect()
+}
+
+/// True when an entry that stands configured these words, so that the ledger knows which commands are left.
+/// For words that a person wrote, nobody knows whether the commands were run.
+fn made_here(entries: &[history::Entry], change: &Change) -> bool {
+    let within = |ours: &[String], theirs: &[String]| ours.iter().all(|word| theirs.contains(word));
+    entries.iter().filter(|entry| entry.state == history::State::Applied).any(|entry| {
+        entry
+            .changes
+            .iter()
+            .any(|made| within(&change.add, &made.add) && within(&change.remove, &made.remove))
+    })
+}
+
 fn refused(audit: &Audit, refused: &Refused) -> Failure {
     let refusal = &refused.refusal;
     let name = audit.changes.iter().find(|c| c.id == refused.id).map_or("the change", |c| c.name.as_str());
@@ -154,7 +247,9 @@ fn refused(audit: &Audit, refused: &Refused) -> Failure {
         message.push_str(step);
     }
     let cmdline = audit.changes.iter().any(|c| c.id == refused.id && c.kind == Kind::KernelCmdline);
-    let exit = if cmdline && !audit.boot.editable() { Exit::Unsupported } else { Exit::Refused };
+    // NixOS and ostree also make what follows from the files of module options.
+    let owned = audit.boot.loader.value().is_some_and(|loader| *loader == refusal.place);
+    let exit = if owned || (cmdline && !audit.boot.editable()) { Exit::Unsupported } else { Exit::Refused };
     Failure { exit, message }
 }
 
@@ -164,6 +259,8 @@ pub(super) fn failure(error: LedgerError) -> Failure {
         Failure::refused(error)
     } else if error.is_usage() {
         Failure::usage(error)
+    } else if error.leaves_commands() {
+        Failure { exit: Exit::RebootNeeded, message: error.to_string() }
     } else {
         Failure::internal(error)
     }

@@ -3,37 +3,52 @@
 use super::args::{Global, RevertArgs};
 use super::exit::{Exit, Failure};
 use super::place::Place;
-use super::provision::{failure, run_policy};
-use super::{note, print};
-use crate::ledger::{Ledger, RevertOptions, check_run_in_target, preview_revert};
+use super::print;
+use super::provision::{failure, open, run_policy};
+use super::show::readable;
+use crate::ledger::{RevertOptions, RevertOutcome, check_run_in_target, history, preview_revert};
 use crate::report::{Format, document, text};
 
 /// Takes changes back; works without GPU and driver.
 pub(super) fn run(global: &Global, args: &RevertArgs) -> Result<Exit, Failure> {
-    let config = Place::reading(None, args.root.as_deref())?.config;
+    let place = Place::reading(None, args.root.as_deref())?;
+    let config = &place.config;
     if args.dry_run {
         let outcome = preview_revert(config.base(), &args.which).map_err(failure)?;
-        present(global, &outcome)?;
+        present(global, &outcome, config.is_live())?;
         return Ok(Exit::Done);
     }
     if args.run_in_target {
         check_run_in_target(config.base()).map_err(failure)?;
     }
-    let mut ledger = Ledger::open(config.base()).map_err(failure)?;
-    for recovered in ledger.recovered() {
-        note(global, &format!("peerfix: change {}: {}", recovered.id, recovered.did));
+    let known = history::list(config.base()).map_err(failure)?;
+    if known.is_empty() && !history::interrupted(config.base()).map_err(failure)? {
+        // No ledger: none is made to say so.
+        let outcome = preview_revert(config.base(), &args.which).map_err(failure)?;
+        present(global, &RevertOutcome { dry_run: false, ..outcome }, config.is_live())?;
+        return Ok(Exit::Done);
     }
-    let options = RevertOptions { dry_run: false, run: run_policy(&config, args.run_in_target) };
-    let outcome = ledger.revert(&args.which, options).map_err(failure)?;
-    present(global, &outcome)?;
+    let run = run_policy(config, args.run_in_target);
+    let mut ledger = open(global, config)?;
+    let mut outcome = ledger.revert(&args.which, RevertOptions { dry_run: false, run }).map_err(failure)?;
+    if outcome.nothing.is_some() {
+        // Taken back before, perhaps by a run that was interrupted: what it left is run, or told again.
+        outcome.outputs = ledger.run_outstanding(run).map_err(failure)?;
+        outcome.outstanding = history::outstanding(config.base()).map_err(failure)?;
+    }
+    present(global, &outcome, config.is_live())?;
+    if args.which == "all" {
+        // Says which entries were left alone; what was taken back decides the exit code.
+        readable(global, &history::list(config.base()).map_err(failure)?);
+    }
     // Printed commands are still to be run, and on the running machine the old words come with a reboot.
     let more = !outcome.outstanding.is_empty() || (config.is_live() && !outcome.ids.is_empty());
     Ok(if more { Exit::RebootNeeded } else { Exit::Done })
 }
 
-fn present(global: &Global, outcome: &crate::ledger::RevertOutcome) -> Result<(), Failure> {
+fn present(global: &Global, outcome: &RevertOutcome, live: bool) -> Result<(), Failure> {
     print(&match global.form() {
         Format::Json => document::json(&document::RevertDocument::of(outcome)),
-        _ => text::ledger::reverted(outcome),
+        _ => text::ledger::reverted(outcome, live),
     })
 }

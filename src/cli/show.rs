@@ -3,8 +3,8 @@
 use super::args::{Global, ShowArgs};
 use super::exit::{Exit, Failure};
 use super::place::Place;
-use super::print;
 use super::provision::failure;
+use super::{note, print};
 use crate::ledger::history;
 use crate::report::{Format, document, text};
 
@@ -16,5 +16,20 @@ pub(super) fn run(global: &Global, args: &ShowArgs) -> Result<Exit, Failure> {
         Format::Json => document::json(&document::ShowDocument::of(&shown)),
         _ => text::ledger::show(&shown),
     })?;
-    Ok(Exit::Done)
+    Ok(readable(global, std::slice::from_ref(&shown.entry)))
+}
+
+/// Done, or unreadable input when an entry is damaged or of a newer format.
+pub(super) fn readable(global: &Global, entries: &[history::Entry]) -> Exit {
+    let mut exit = Exit::Done;
+    for entry in entries {
+        if let Some(damage) = &entry.damage {
+            note(
+                global,
+                &format!("peerfix: change {}: {}: {}", entry.id, damage.file.display(), damage.reason),
+            );
+            exit = Exit::Usage;
+        }
+    }
+    exit
 }

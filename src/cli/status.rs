@@ -5,17 +5,19 @@ use super::exit::{Exit, Failure};
 use super::place::Place;
 use super::print;
 use super::provision::failure;
+use super::show::readable;
 use crate::ledger::history;
 use crate::report::{Format, document, text};
 
 /// Where every change stands, and what is still to be done.
 pub(super) fn run(global: &Global, args: &StateArgs) -> Result<Exit, Failure> {
-    let config = Place::reading(None, args.root.as_deref())?.config;
+    let place = Place::reading(None, args.root.as_deref())?;
+    let config = &place.config;
     let entries = history::list(config.base()).map_err(failure)?;
     let outstanding = history::outstanding(config.base()).map_err(failure)?;
     print(&match global.form() {
         Format::Json => document::json(&document::StatusDocument::of(&entries, &outstanding)),
-        _ => text::ledger::status(&entries, &outstanding),
+        _ => text::ledger::status(&entries, &outstanding, &place.root_option),
     })?;
-    Ok(Exit::Done)
+    Ok(readable(global, &entries))
 }

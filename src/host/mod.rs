@@ -110,7 +110,7 @@ impl Host {
             iommu: iommu::Iommu::read(root, &log),
             nvidia: nvidia::Nvidia::read(root),
             modprobe: modprobe::Modprobe::read(config, &kernel.cmdline),
-            isolation: isolation::Isolation::read(root, &pci),
+            isolation: isolation::Isolation::read(root, &pci).unlocked_by(config),
             env: environment::Environment::read(root),
             kernel,
             cpu,

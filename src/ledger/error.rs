@@ -133,8 +133,12 @@ pub enum LedgerError {
 }
 
 impl LedgerError {
-    /// True for a refusal by policy or state of the files (exit 3): nothing was touched.
+    /// True for a refusal by policy, by the state of the files or by the system (exit 3): nothing was touched,
+    /// or everything is as it was before.
     pub fn is_refusal(&self) -> bool {
+        if let Self::State { source, .. } | Self::Write { source, .. } = self {
+            return is_refused_by_system(source);
+        }
         matches!(
             self,
             Self::Locked { .. }
@@ -143,7 +147,13 @@ impl LedgerError {
                 | Self::Conflict(_)
                 | Self::NotRunnable { .. }
                 | Self::UnsafeState { .. }
+                | Self::CommandFailed(_)
         )
+    }
+
+    /// True when everything is done but for the commands it names (exit 7).
+    pub fn leaves_commands(&self) -> bool {
+        matches!(self, Self::RegenerateFailed(_))
     }
 
     /// True for input this program cannot take (exit 2): a wrong name, a damaged or newer document.
@@ -225,6 +235,17 @@ fn conflict_text(conflicts: &[Conflict]) -> String {
     text
 }
 
+/// No right to write, a file system mounted read-only, no space: not a fault of this program.
+fn is_refused_by_system(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::PermissionDenied
+            | io::ErrorKind::ReadOnlyFilesystem
+            | io::ErrorKind::StorageFull
+            | io::ErrorKind::QuotaExceeded
+    )
+}
+
 /// What to do about an error of the system.
 fn hint(error: &io::Error) -> &'static str {
     match error.kind() {
@@ -239,4 +260,24 @@ fn hint(error: &io::Error) -> &'static str {
 pub(super) fn state(path: impl Into<PathBuf>, action: &'static str) -> impl FnOnce(io::Error) -> LedgerError {
     let path = path.into();
     move |source| LedgerError::State { path, action, source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_system_does_not_allow_is_a_refusal_and_other_failures_are_not() {
+        let failed = |kind: io::ErrorKind| LedgerError::State {
+            path: "lock".into(),
+            action: "open the lock",
+            source: kind.into(),
+        };
+        for kind in
+            [io::ErrorKind::PermissionDenied, io::ErrorKind::ReadOnlyFilesystem, io::ErrorKind::StorageFull]
+        {
+            assert!(failed(kind).is_refusal());
+        }
+        assert!(!failed(io::ErrorKind::Other).is_refusal());
+    }
 }

@@ -1,7 +1,8 @@
 //! The read side: what was changed on this host and where every change stands. Takes no lock, writes nothing.
 
 use super::document::{ChangeRecord, RunPolicy};
-use super::error::LedgerError;
+use super::entry::UNFINISHED;
+use super::error::{LedgerError, state as state_error};
 use super::journal::Step;
 use super::merge::diff;
 use super::metadata::Metadata;
@@ -48,7 +49,7 @@ impl State {
             Self::Reverted => "taken back",
             Self::Undone => "not applied: interrupted or failed, files put back",
             Self::CommandsFailed => "not applied: a command failed, files put back",
-            Self::Damaged => "damaged: cannot be read",
+            Self::Damaged => "cannot be read by this peerfix; whether it stands is not known",
         }
     }
 }
@@ -69,7 +70,12 @@ impl Damage {
             LedgerError::State { path, source, .. } => {
                 Self { file: path.clone(), reason: source.to_string() }
             }
-            LedgerError::Newer { path, .. } => Self { file: path.clone(), reason: error.to_string() },
+            LedgerError::Newer { path, found, known } => Self {
+                file: path.clone(),
+                reason: format!(
+                    "format {found} is newer than this program knows ({known}); use the newer peerfix, or revert.sh"
+                ),
+            },
             other => Self { file: entry.to_path_buf(), reason: other.to_string() },
         }
     }
@@ -196,7 +202,11 @@ pub fn show(target: &Path, which: &str) -> Result<Shown, LedgerError> {
 
 /// Commands that a person must still run: those left by an entry and not run well by a later one.
 pub fn outstanding(target: &Path) -> Result<Vec<String>, LedgerError> {
-    let store = Store::open(target)?;
+    Ok(typed(&waiting(&Store::open(target)?)?))
+}
+
+/// The same as arguments.
+pub(super) fn waiting(store: &Store) -> Result<Vec<Vec<String>>, LedgerError> {
     let mut waiting: Vec<Vec<String>> = Vec::new();
     for id in store.ids()? {
         let Ok(stored) = store.load(&id) else { continue };
@@ -211,10 +221,21 @@ pub fn outstanding(target: &Path) -> Result<Vec<String>, LedgerError> {
             }
         }
     }
-    Ok(typed(&waiting))
+    Ok(waiting)
 }
 
-fn left(stored: &Stored) -> &[Vec<String>] {
+/// True when a run was interrupted (or is at work just now): the next writing command finishes or undoes
+/// something first.
+pub fn interrupted(target: &Path) -> Result<bool, LedgerError> {
+    let store = Store::open(target)?;
+    let Some(entries) = &store.entries else { return Ok(false) };
+    let names = entries.names().map_err(state_error(entries.path(), "list the ledger"))?;
+    let half_made = names.iter().any(|name| name.to_str().is_some_and(|n| n.starts_with(UNFINISHED)));
+    Ok(half_made || store.ids()?.iter().any(|id| store.load(id).is_ok_and(|s| unfinished(s.last()))))
+}
+
+/// Commands that this entry left to a person.
+pub(super) fn left(stored: &Stored) -> &[Vec<String>] {
     match stored.last() {
         Step::Applied { outstanding }
         | Step::Undone { outstanding, .. }

@@ -26,6 +26,7 @@ pub mod history;
 mod journal;
 mod merge;
 mod metadata;
+mod outstanding;
 mod place;
 mod quote;
 mod recover;

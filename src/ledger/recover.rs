@@ -21,6 +21,8 @@ pub struct Recovered {
     pub did: String,
     /// Commands that a person must run, as one would type them.
     pub outstanding: Vec<String>,
+    /// It was finished: the change stands.
+    pub applied: bool,
 }
 
 impl Ledger {
@@ -106,6 +108,9 @@ impl Ledger {
             Ok(finished) => {
                 let did = "it was interrupted after its files were written; it was finished".to_owned();
                 self.report(&id, did, finished.outstanding);
+                if let Some(report) = self.recovered.last_mut() {
+                    report.applied = true;
+                }
             }
             // Taken back as a whole, so the ledger is in order again.
             Err(LedgerError::CommandFailed(failure)) => {
@@ -142,7 +147,7 @@ impl Ledger {
     }
 
     fn report(&mut self, id: &str, did: String, outstanding: Vec<String>) {
-        self.recovered.push(Recovered { id: id.to_owned(), did, outstanding });
+        self.recovered.push(Recovered { id: id.to_owned(), did, outstanding, applied: false });
     }
 }
 

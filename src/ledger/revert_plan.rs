@@ -53,20 +53,28 @@ pub(super) fn select(store: &Store, which: &str) -> Result<Selected, LedgerError
     let ids = store.ids()?;
     if which == "last" || which == "all" {
         let mut standing = Vec::new();
+        let mut damaged = None;
         for id in ids.into_iter().rev() {
-            // A damaged entry is no reason to leave the others in place; `history` shows it.
-            if store.load(&id).is_ok_and(|stored| stands(&stored)) {
-                standing.push(id);
-                if which == "last" {
-                    break;
+            match store.load(&id) {
+                Ok(stored) if stands(&stored) => {
+                    standing.push(id);
+                    if which == "last" {
+                        break;
+                    }
                 }
+                Ok(_) => {}
+                // The last change may be this one: the one before it is not what was asked for.
+                Err(error) if which == "last" => return Err(error),
+                Err(error @ LedgerError::Newer { .. }) => return Err(error),
+                // No reason to leave the others in place; `history` shows it.
+                Err(error) => damaged = damaged.or(Some(error)),
             }
         }
-        return Ok(if standing.is_empty() {
-            Selected::Nothing("no applied change to take back".to_owned())
-        } else {
-            Selected::Entries(standing)
-        });
+        return match (standing.is_empty(), damaged) {
+            (true, Some(error)) => Err(error),
+            (true, None) => Ok(Selected::Nothing("no applied change to take back".to_owned())),
+            (false, _) => Ok(Selected::Entries(standing)),
+        };
     }
     let number = which.parse::<u64>().ok();
     let Some(id) = ids.iter().find(|id| number.is_some() && id.parse().ok() == number) else {

@@ -11,6 +11,7 @@ pub(super) fn script(document: &Document) -> String {
     let _ = writeln!(text, "# Takes change {} back without peerfix: {title}", document.id);
     text.push_str(HEADER);
     let _ = writeln!(text, "ID={}\n", always(&document.id));
+    text.push_str(WHICH_ROOT);
     text.push_str(FUNCTIONS);
     text.push_str("\n# Every file is looked at before the first one is touched.\n");
     for (index, file) in document.files.iter().enumerate() {
@@ -42,19 +43,32 @@ pub(super) fn script(document: &Document) -> String {
 }
 
 const HEADER: &str = "#
-#   sh revert.sh              on the running system
+#   sh revert.sh              on the running system (ROOT=/ where the script is reached by another path)
 #   ROOT=/mnt sh revert.sh    from a rescue shell, with the system mounted at /mnt
 #   FORCE=1 sh revert.sh      also where a file changed since; the changed file is kept beside this script
 #
 # Exit status: 0 done; 1 a step failed; 3 a file changed since, nothing touched; 7 done, run what is printed.
 set -u
 umask 077
-ROOT=${ROOT:-}
-ROOT=${ROOT%/}
 FORCE=${FORCE:-0}
 case $0 in */*) HERE=${0%/*} ;; *) HERE=. ;; esac
 case $HERE in -*) HERE=./$HERE ;; esac
 ";
+
+/// Below another root and without `ROOT`: the files of that system are meant, not those of the rescue system.
+const WHICH_ROOT: &str = r#"if [ -z "${ROOT+given}" ]; then
+  AT=$(cd "$HERE" 2>/dev/null && pwd) || AT=
+  case $AT in
+    ?*"/var/lib/peerfix/ledger/$ID")
+      ROOT=${AT%"/var/lib/peerfix/ledger/$ID"}
+      printf '%s\n' "This change was made in the system at $ROOT: ROOT=$ROOT sh $0" \
+        '(ROOT=/ for the running system). Nothing touched.' >&2
+      exit 3 ;;
+  esac
+fi
+ROOT=${ROOT:-}
+ROOT=${ROOT%/}
+"#;
 
 const FUNCTIONS: &str = r#"CHANGED=0
 LEFT=0

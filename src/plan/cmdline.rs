@@ -11,7 +11,12 @@ pub(super) fn fill(site: Site<'_>, change: &mut Change) -> Option<()> {
     let configured = site.boot.configured.value();
     let on_running = |word: &String| running.is_some_and(|line| line.has(word));
     let on_configured = |word: &String| configured.is_some_and(|words| line_of(words).has(word));
-    change.remove.extend(no_ops(site, change));
+    // Words that do nothing are no reason for an edit of their own.
+    let settled = configured.is_some()
+        && change.add.iter().all(&on_configured)
+        && !change.remove.iter().any(&on_configured);
+    let idle = no_ops(site, change);
+    change.remove.extend(idle.into_iter().filter(|word| !settled || !on_configured(word)));
     change.remove.retain(|word| on_running(word) || on_configured(word));
     merge_redirects(site, change);
     change.add.retain(|word| !on_running(word));
@@ -23,7 +28,9 @@ pub(super) fn fill(site: Site<'_>, change: &mut Change) -> Option<()> {
         && !change.remove.iter().any(&on_configured);
     let edit = boot::edit(site.root, site.boot, &change.add, &change.remove);
     let edit = apply_edit(change, edit);
-    if already {
+    // The same words in another form: nothing is left to write.
+    let in_place = !change.add.is_empty() && edit.as_ref().is_some_and(|edit| edit.files.is_empty());
+    if already || in_place {
         change.pending = true;
         change.edits.clear();
     }

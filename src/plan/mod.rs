@@ -71,6 +71,10 @@ pub struct Change {
     pub reboot: bool,
     /// How to take it back.
     pub revert: Vec<String>,
+    /// Those of the risks that must be accepted by name.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub consents: Vec<String>,
     /// `option:direction` that it pulls.
     #[serde(skip)]
     #[schemars(skip)]
@@ -79,6 +83,18 @@ pub struct Change {
     #[serde(skip)]
     #[schemars(skip)]
     pub refusal: Option<Refusal>,
+}
+
+impl Change {
+    /// Adds a risk that must be accepted by name.
+    fn require(&mut self, risk: &str) {
+        for list in [&mut self.risks, &mut self.consents] {
+            if !list.iter().any(|known| known == risk) {
+                list.push(risk.to_owned());
+            }
+        }
+        self.consent = Consent::Required;
+    }
 }
 
 /// Diff of one file.
@@ -150,8 +166,8 @@ fn adopt(changes: &mut Vec<Change>, mut change: Change) -> String {
                 known.risks.push(risk);
             }
         }
-        if change.consent == Consent::Required {
-            known.consent = Consent::Required;
+        for risk in change.consents {
+            known.require(&risk);
         }
         return known.id.clone();
     }
@@ -176,7 +192,8 @@ fn draft(site: Site<'_>, rule: &str, offer: &Offer) -> Option<Change> {
         explain: offer.explain.clone(),
         risks: offer.risks.clone(),
         loses: offer.loses.clone(),
-        consent: if offer.consent { Consent::Required } else { Consent::None },
+        consent: Consent::None,
+        consents: Vec::new(),
         pending: false,
         blocked_by: offer.blocked_by.clone(),
         manual: !offer.steps.is_empty(),
@@ -189,6 +206,9 @@ fn draft(site: Site<'_>, rule: &str, offer: &Offer) -> Option<Change> {
         pulls: offer.pulls.clone(),
         refusal: None,
     };
+    for risk in &offer.consents {
+        change.require(risk);
+    }
     match offer.kind {
         Kind::KernelCmdline => cmdline::fill(site, &mut change)?,
         Kind::Modprobe => modprobe::fill(site, &mut change)?,
@@ -203,7 +223,7 @@ fn draft(site: Site<'_>, rule: &str, offer: &Offer) -> Option<Change> {
             change.revert.push("Undo the step by hand.".to_owned());
         }
     }
-    policy_risk::add(site.host, &mut change);
+    policy_risk::add(site, &mut change);
     Some(change)
 }
 

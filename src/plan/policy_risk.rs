@@ -1,36 +1,38 @@
 //! Risks that come from the host's own policy rather than from a rule.
 
-use super::{Change, Consent};
-use crate::host::Host;
+use super::{Change, Site};
+use crate::host::cmdline::Cmdline;
+use crate::root::{Fact, Why};
 use crate::rules::Kind;
 
 /// Adds `hardening-policy` where isolation is weakened beside a deliberate strict setting, and
 /// `unattended-unlock` where a changed command line may keep a disk locked. Both need consent.
-pub(super) fn add(host: &Host, change: &mut Change) {
+pub(super) fn add(site: Site<'_>, change: &mut Change) {
     let weakens = change.risks.iter().any(|r| r == "dma-isolation" || r == "acs-isolation");
-    if weakens && deliberate(host) {
-        require(change, "hardening-policy");
-        change.loses.push(
-            "a deliberate strict setting on this command line (iommu.strict=1 or lockdown=)".to_owned(),
-        );
+    if weakens && let Some(word) = deliberate(site) {
+        change.require("hardening-policy");
+        change.loses.push(format!("a deliberate strict setting on the command line ({word})"));
     }
-    let locked = host.isolation.unattended_unlock.value().is_some_and(|u| !u.is_empty());
-    if change.kind == Kind::KernelCmdline && locked {
-        require(change, "unattended-unlock");
+    if change.kind == Kind::KernelCmdline && may_stay_locked(&site.host.isolation.unattended_unlock) {
+        change.require("unattended-unlock");
     }
 }
 
-fn require(change: &mut Change, risk: &str) {
-    if !change.risks.iter().any(|r| r == risk) {
-        change.risks.push(risk.to_owned());
+/// A disk unlocks by itself, or what would tell so is there and cannot be read.
+fn may_stay_locked(unlock: &Fact<Vec<String>>) -> bool {
+    match unlock {
+        Fact::Known { value, .. } => !value.is_empty(),
+        Fact::Unknown(unknown) => !matches!(unknown.why, Why::NotCaptured | Why::Derived),
+        Fact::Absent { .. } => false,
     }
-    change.consent = Consent::Required;
 }
 
-fn deliberate(host: &Host) -> bool {
-    host.kernel.cmdline.value().is_some_and(|line| {
-        line.options
-            .iter()
-            .any(|o| (o.key == "iommu.strict" && o.value.as_deref() == Some("1")) || o.key == "lockdown")
+/// The strict setting on the running command line, or on the one of the next boot.
+fn deliberate(site: Site<'_>) -> Option<String> {
+    let running = site.host.kernel.cmdline.value().cloned();
+    let configured = site.boot.configured.value().map(|words| Cmdline::parse(&words.join(" ")));
+    running.into_iter().chain(configured).flat_map(|line| line.options).find_map(|option| {
+        let strict = option.key == "iommu.strict" && option.value.as_deref() == Some("1");
+        (strict || option.key == "lockdown").then_some(option.word)
     })
 }

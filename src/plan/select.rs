@@ -1,6 +1,6 @@
 //! What `provision --yes` does: for each finding the first free rung, or a refusal.
 
-use super::{Change, Consent};
+use super::Change;
 use crate::boot::Refusal;
 use crate::rules::{Finding, Status};
 use std::collections::BTreeSet;
@@ -47,7 +47,13 @@ impl Selection {
 impl Policy {
     /// True when every risk of the change that needs consent is accepted.
     pub fn consents(&self, change: &Change) -> bool {
-        change.consent == Consent::None || change.risks.iter().all(|risk| self.accepted.contains(risk))
+        self.missing(change).is_empty()
+    }
+
+    /// Risks of the change that need consent and do not have it.
+    fn missing<'a>(&self, change: &'a Change) -> Vec<&'a str> {
+        let missing = change.consents.iter().filter(|risk| !self.accepted.contains(*risk));
+        missing.map(String::as_str).collect()
     }
 
     fn may_touch(&self, rule: &str) -> bool {
@@ -97,9 +103,8 @@ fn obstacle(change: &Change, policy: &Policy) -> Option<String> {
     if blocks > 0 {
         return Some(format!("blocked: {}", change.blocked_by.join("; ")));
     }
-    if !policy.consents(change) {
-        let missing: Vec<&str> =
-            change.risks.iter().filter(|r| !policy.accepted.contains(*r)).map(String::as_str).collect();
+    let missing = policy.missing(change);
+    if !missing.is_empty() {
         return Some(format!("needs --accept-risk {}", missing.join(" --accept-risk ")));
     }
     None

@@ -36,6 +36,8 @@ pub fn wrap(lead: &str, indent: usize, text: &str) -> String {
         .initial_indent(&first)
         .subsequent_indent(&blanks)
         .break_words(false)
+        // A path or a command broken at a slash could not be copied.
+        .word_separator(textwrap::WordSeparator::AsciiSpace)
         .word_splitter(textwrap::WordSplitter::NoHyphenation);
     textwrap::fill(text.trim(), options)
 }

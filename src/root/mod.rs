@@ -74,6 +74,7 @@ impl Root {
     pub fn target(path: &Path) -> Result<Self, OpenError> {
         let base = std::fs::canonicalize(path)
             .map_err(|source| OpenError::Io { path: path.to_path_buf(), source })?;
+        std::fs::read_dir(&base).map_err(|source| OpenError::Io { path: path.to_path_buf(), source })?;
         let live = base == Path::new("/");
         Ok(Self { base, live })
     }

@@ -76,8 +76,8 @@ pub struct Offer {
     pub pulls: Option<String>,
     /// Risk names.
     pub risks: Vec<String>,
-    /// Consent is required.
-    pub consent: bool,
+    /// Those of the risks that need recorded consent.
+    pub consents: Vec<String>,
     /// What is lost.
     pub loses: Vec<String>,
     /// What blocks it.

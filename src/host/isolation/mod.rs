@@ -44,6 +44,12 @@ impl Isolation {
             thunderbolt_ports,
         }
     }
+
+    /// The same with disk unlock as it is configured below `config`: that system is the one that boots.
+    #[must_use]
+    pub fn unlocked_by(self, config: &Root) -> Self {
+        Self { unattended_unlock: unlock::read(config), ..self }
+    }
 }
 
 /// One bound function is an answer; none is one only when the driver of every function is known.

@@ -40,7 +40,7 @@ fn conditions(out: &mut String, change: &Change) {
         let _ = writeln!(out, "{}", wrap("        Only if:", 17, condition));
     }
     if change.consent == Consent::Required {
-        let asks: Vec<String> = change.risks.iter().map(|r| format!("--accept-risk {r}")).collect();
+        let asks: Vec<String> = change.consents.iter().map(|r| format!("--accept-risk {r}")).collect();
         let _ = writeln!(out, "{}", wrap("        Needs consent:", 23, &asks.join(" ")));
     }
     for block in &change.blocked_by {

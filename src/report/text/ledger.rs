@@ -7,17 +7,26 @@ use crate::report::style::{self, wrap};
 use std::fmt::Write;
 
 /// Where the changes stand.
-pub fn status(entries: &[Entry], outstanding: &[String]) -> String {
+///
+/// `target` is the option that names the target's state, or empty on the running system.
+pub fn status(entries: &[Entry], outstanding: &[String], target: &str) -> String {
     let mut out = String::new();
     let standing: Vec<&Entry> = entries.iter().filter(|e| stands(e)).collect();
     if standing.is_empty() {
         let _ = writeln!(out, "No change of peerfix stands here.");
     }
-    for entry in standing {
+    for entry in &standing {
         line(&mut out, entry);
+        if entry.damage.is_none() {
+            let _ = writeln!(out, "     take it back: sudo peerfix revert {}{target}", entry.id);
+        }
+        if let Some(script) = &entry.revert_script {
+            let _ = writeln!(out, "     without peerfix: sh {}", script.display());
+        }
     }
     for command in outstanding {
-        let _ = writeln!(out, "still to run: {command}");
+        let place = if target.is_empty() { "" } else { " in the target" };
+        let _ = writeln!(out, "still to run{place}: {command}");
     }
     out
 }
@@ -39,9 +48,22 @@ fn line(out: &mut String, entry: &Entry) {
     let at = entry.at.as_deref().unwrap_or("-");
     let _ = writeln!(out, "{bold}{}{bold:#} {at} {}", entry.id, entry.title);
     let _ = writeln!(out, "     {}", entry.state.words());
+    for change in &entry.changes {
+        let rules = change.rules.join(", ");
+        let _ =
+            writeln!(out, "{}", wrap("", 5, &format!("{} ({rules})", words(&change.add, &change.remove))));
+    }
     if let Some(damage) = &entry.damage {
         let _ = writeln!(out, "     {}: {}", damage.file.display(), damage.reason);
     }
+}
+
+fn words(add: &[String], remove: &[String]) -> String {
+    let one = |verb: &str, words: &[String]| match words {
+        [] => None,
+        some => Some(format!("{verb} {}", some.join(" "))),
+    };
+    [one("add", add), one("remove", remove)].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 /// One entry in full.
@@ -50,18 +72,6 @@ pub fn show(shown: &Shown) -> String {
     let entry = &shown.entry;
     line(&mut out, entry);
     for change in &entry.changes {
-        let mut words = Vec::new();
-        if !change.add.is_empty() {
-            words.push(format!("add {}", change.add.join(" ")));
-        }
-        if !change.remove.is_empty() {
-            words.push(format!("remove {}", change.remove.join(" ")));
-        }
-        let _ = writeln!(
-            out,
-            "{}",
-            wrap("", 5, &format!("{}: {} ({})", change.name, words.join(", "), change.rules.join(", ")))
-        );
         if !change.consents.is_empty() {
             let _ = writeln!(out, "     risks accepted: {}", change.consents.join(", "));
         }
@@ -78,6 +88,10 @@ pub fn show(shown: &Shown) -> String {
     for moment in &entry.journal {
         let _ = writeln!(out, "     {} {}", moment.at, moment.what);
     }
+    if let (Some(log), Some(script)) = (&shown.log, &entry.revert_script) {
+        let log = (log.lines().count(), script.with_file_name("commands.log"));
+        let _ = writeln!(out, "     output of its commands, {} lines: {}", log.0, log.1.display());
+    }
     for damage in &shown.damaged_copies {
         let _ = writeln!(out, "     damaged copy {}: {}", damage.file.display(), damage.reason);
     }
@@ -87,8 +101,8 @@ pub fn show(shown: &Shown) -> String {
     out
 }
 
-/// What was taken back.
-pub fn reverted(outcome: &RevertOutcome) -> String {
+/// What was taken back; `live` on the running system.
+pub fn reverted(outcome: &RevertOutcome, live: bool) -> String {
     let mut out = String::new();
     if let Some(nothing) = &outcome.nothing {
         let _ = writeln!(out, "{nothing}");
@@ -103,7 +117,14 @@ pub fn reverted(outcome: &RevertOutcome) -> String {
             let _ = writeln!(out, "{}", file.diff.trim_end());
         }
     }
-    let still = if outcome.dry_run { "would run" } else { "still to run" };
+    for output in &outcome.outputs {
+        let _ = writeln!(out, "ran: {} ({})", output.command, output.status);
+    }
+    let still = match (outcome.dry_run, live) {
+        (true, _) => "then to run",
+        (false, true) => "still to run",
+        (false, false) => "still to run in the target",
+    };
     for command in &outcome.outstanding {
         let _ = writeln!(out, "{still}: {command}");
     }

@@ -31,7 +31,8 @@ pub fn plan(audit: &Audit, policy: &Policy, config: &Root, target: &str) -> Stri
         }
         let _ = writeln!(
             out,
-            "   way back: peerfix revert last; from a rescue shell: sh /var/lib/peerfix/ledger/NNNN/revert.sh\n"
+            "   way back: peerfix revert last{}; from a rescue shell: sh /var/lib/peerfix/ledger/NNNN/revert.sh\n",
+            target.find(" --root").and_then(|at| target.get(at..)).unwrap_or_default()
         );
     }
     section(&mut out, "Configured, waiting for a reboot", &pending);
@@ -67,8 +68,8 @@ fn next(outlook: &Outlook, target: &str) -> String {
     }
 }
 
-/// What was done.
-pub fn provisioned(document: &ProvisionDocument<'_>) -> String {
+/// What was done. `target` is the option that names the target's state, or empty on the running system.
+pub fn provisioned(document: &ProvisionDocument<'_>, target: &str) -> String {
     let mut out = String::new();
     if document.changed {
         for change in &document.applied {
@@ -77,8 +78,12 @@ pub fn provisioned(document: &ProvisionDocument<'_>) -> String {
         for edit in document.edits {
             let _ = writeln!(out, "{}", edit.diff.trim_end());
         }
+        if document.applied.is_empty() {
+            let _ = writeln!(out, "finished what an earlier run left");
+        }
         if let Some(id) = document.ledger {
-            let _ = writeln!(out, "ledger: {id}; way back: peerfix revert {id}");
+            let _ = writeln!(out, "ledger: {id}; way back: sudo peerfix revert {id}{target}");
+            let _ = writeln!(out, "  from a rescue shell: sh /var/lib/peerfix/ledger/{id}/revert.sh");
         }
     } else {
         let _ = writeln!(out, "unchanged");
@@ -86,14 +91,23 @@ pub fn provisioned(document: &ProvisionDocument<'_>) -> String {
     if let Some(line) = document.effective_cmdline {
         let _ = writeln!(out, "{}", wrap("next boot:", 11, line));
     }
-    for change in &document.pending {
-        let _ = writeln!(out, "configured, not yet running: {}", change::words(change));
+    for command in &document.ran {
+        let _ = writeln!(out, "ran: {command}");
+    }
+    let mut shown: Vec<String> = Vec::new();
+    for words in document.pending.iter().map(|change| change::words(change)) {
+        // Several rules may want the same words.
+        if !shown.contains(&words) {
+            let _ = writeln!(out, "configured, not yet running: {words}");
+            shown.push(words);
+        }
     }
     for command in &document.commands {
-        let _ = writeln!(out, "still to run in the target: {command}");
+        let place = if target.is_empty() { "" } else { " in the target" };
+        let _ = writeln!(out, "still to run{place}: {command}");
     }
     for left in &document.left {
-        let _ = writeln!(out, "{}", wrap(&format!("left: {}:", left.rule), 6, left.why));
+        let _ = writeln!(out, "{}", wrap("left:", 6, &format!("{}: {}", left.rule, left.why)));
     }
     if document.reboot {
         let _ = writeln!(out, "takes effect at the next boot");
