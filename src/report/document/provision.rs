@@ -1,7 +1,7 @@
 //! `peerfix/provision`.
 
 use super::{VERSION, Version};
-use crate::ledger::Applied;
+use crate::ledger::{Applied, CommandOutput};
 use crate::plan::{Change, Combined, FileDiff, Selection};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -10,11 +10,10 @@ use serde::Serialize;
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ProvisionDocument<'a> {
     /// `peerfix/provision`.
-    #[schemars(extend("const" = "peerfix/provision"))]
     pub schema: &'static str,
     /// Version.
     pub version: Version,
-    /// Something was written.
+    /// A file was written or a command run.
     pub changed: bool,
     /// Entry of the ledger; null when nothing was written.
     pub ledger: Option<&'a str>,
@@ -28,6 +27,8 @@ pub struct ProvisionDocument<'a> {
     pub effective_cmdline: Option<&'a str>,
     /// Commands that a person must still run.
     pub commands: Vec<String>,
+    /// Commands that were run.
+    pub ran: Vec<&'a str>,
     /// Rules left without a free rung, and why.
     pub left: Vec<LeftDocument<'a>>,
     /// A reboot is needed.
@@ -48,8 +49,10 @@ impl<'a> ProvisionDocument<'a> {
     pub fn of(
         selection: &'a Selection,
         chosen: &[&'a Change],
+        pending: &[&'a Change],
         applied: &'a Applied,
         combined: &'a Combined,
+        commands: Vec<String>,
     ) -> Self {
         Self {
             schema: "peerfix/provision",
@@ -57,35 +60,39 @@ impl<'a> ProvisionDocument<'a> {
             changed: applied.changed,
             ledger: applied.id.as_deref(),
             applied: chosen.to_vec(),
-            pending: Vec::new(),
+            pending: pending.to_vec(),
             edits: &combined.edits,
             effective_cmdline: combined.effective_cmdline.as_deref(),
-            commands: applied.outstanding.clone(),
+            commands,
+            ran: applied.outputs.iter().map(|output| output.command.as_str()).collect(),
             left: left(selection),
             reboot: true,
         }
     }
 
-    /// When nothing was written.
-    pub fn unchanged(selection: &'a Selection, pending: &[&'a Change]) -> Self {
-        let mut commands: Vec<String> = Vec::new();
-        for command in pending.iter().flat_map(|c| &c.commands) {
-            if !commands.contains(command) {
-                commands.push(command.clone());
-            }
-        }
+    /// When no file was written: commands that an earlier run left may have been run, and an interrupted
+    /// change (`ledger`) finished.
+    pub fn unchanged(
+        selection: &'a Selection,
+        pending: &[&'a Change],
+        ran: &'a [CommandOutput],
+        ledger: Option<&'a str>,
+        commands: Vec<String>,
+    ) -> Self {
+        let changed = !ran.is_empty() || ledger.is_some();
         Self {
             schema: "peerfix/provision",
             version: VERSION,
-            changed: false,
-            ledger: None,
+            changed,
+            ledger,
             applied: Vec::new(),
             pending: pending.to_vec(),
             edits: &[],
             effective_cmdline: None,
             commands,
+            ran: ran.iter().map(|output| output.command.as_str()).collect(),
             left: left(selection),
-            reboot: !pending.is_empty(),
+            reboot: changed || !pending.is_empty(),
         }
     }
 }
