@@ -65,3 +65,13 @@ fn nouveau_is_recognised() {
         audit.json
     );
 }
+
+#[test]
+fn every_code_of_the_matrix_has_its_own_sentence() {
+    let with = |status: &str| audit(&hosts::two_4090_stock().smi_matrices(2, "PHB", status));
+    with("GNS").finding("gpu/peer-unsupported").is("fail").says("on this product").says("No boot option");
+    with("CNS").finding("gpu/peer-unsupported").is("fail").says("chipset").does_not_say("on this product");
+    with("TNS").finding("gpu/peer-unsupported").is("fail").says("topology").does_not_say("on this product");
+    with("DR").finding("gpu/peer-unsupported").is("fail").says("registry key").does_not_say("product (");
+    with("U").finding("gpu/peer-unsupported").is("unknown");
+}

@@ -176,3 +176,14 @@ fn a_library_of_another_release_is_a_mismatch() {
         .link("usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1", "libnvidia-ml.so.595.80");
     audit(&tree).finding("nvidia/version-mismatch").is("fail").says("595.71.05").says("595.80");
 }
+
+#[test]
+fn keys_that_skip_the_drivers_checks_need_consent() {
+    let audit = audit(&hosts::turin_stock());
+    let ladder = audit.finding("nvidia/forcep2p").fires().ladder();
+    assert!(!ladder.is_empty());
+    for change in ladder {
+        assert!(change.is_conditional() && change.needs_consent(), "{change:#?}");
+        change.risks("unsafe-registry-key");
+    }
+}

@@ -159,3 +159,30 @@ fn with_translation_only_the_list_is_left() {
     audit.finding("iommu/ineffective-option").does_not_fire();
     audit.no_change_adding("intel_iommu=on").no_change_adding("iommu=pt");
 }
+
+#[test]
+fn a_kernel_without_p2pdma_has_no_list_to_be_on() {
+    let tree = hosts::x99();
+    let config = format!("boot/config-{}", tree.read("proc/sys/kernel/osrelease").trim());
+    let tree = tree.replace(&config, "CONFIG_PCI_P2PDMA=y", "# CONFIG_PCI_P2PDMA is not set");
+    let audit = audit(&tree);
+    audit.finding("p2pdma/kernel-config").is("fail");
+    audit.finding("p2pdma/bridge-not-allowed").is("not-applicable");
+    assert!(audit.changes().iter().all(|c| c.kind() != "kernel-patch"));
+}
+
+#[test]
+fn a_row_that_newer_kernels_have_needs_no_patch() {
+    let tree = hosts::x99();
+    let release = tree.read("proc/sys/kernel/osrelease");
+    let config = tree.read(&format!("boot/config-{}", release.trim()));
+    let tree = tree
+        .file("proc/sys/kernel/osrelease", "5.15.0-94-generic\n")
+        .file("boot/config-5.15.0-94-generic", config)
+        .replace("sys/devices/pci0000:00/0000:00:00.0/device", "0x6f00", "0x2020")
+        .replace("sys/devices/pci0000:80/0000:80:02.0/device", "0x6f04", "0x2030");
+    let audit = audit(&tree);
+    let ladder = audit.finding("p2pdma/bridge-not-allowed").is("fail").says("5.19").ladder();
+    ladder[0].says("5.19");
+    assert!(ladder.iter().all(|c| c.kind() != "kernel-patch"), "{ladder:#?}");
+}

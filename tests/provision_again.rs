@@ -20,7 +20,7 @@ fn killed_after(tree: Tree, state: &str) -> Tree {
     let text = tree.read(JOURNAL);
     let lines: Vec<&str> = text.lines().collect();
     let last = lines.iter().position(|line| line.contains(&format!("\"state\":\"{state}\""))).unwrap();
-    let cut: String = lines[..=last].iter().map(|line| format!("{line}\n")).collect();
+    let cut = lines[..=last].join("\n") + "\n";
     tree.file(JOURNAL, cut)
 }
 

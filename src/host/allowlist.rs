@@ -70,6 +70,9 @@ const ROWS: [(i64, i64, i64, i64, bool); 33] = [
 ];
 
 impl AllowList {
+    /// Releases that changed the rows or how the representative is chosen.
+    pub const RELEASES: [i64; 11] = [5004, 5006, 5007, 5008, 5009, 5018, 5019, 7001, 7002, 7003, 7004];
+
     /// The table of the running release; unknown only when the release is.
     pub fn read(kernel: &Kernel) -> Fact<Self> {
         match kernel.version.as_ref() {

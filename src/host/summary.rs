@@ -17,6 +17,8 @@ pub struct Summary {
     pub nvidia_peers: Fact<i64>,
     /// Of which AMD's.
     pub amd_peers: Fact<i64>,
+    /// Functions that may be GPUs: their class or vendor could not be read.
+    pub unidentified: Fact<Vec<String>>,
     /// This host is a guest.
     pub guest: bool,
     /// Windows Subsystem for Linux.
@@ -63,13 +65,16 @@ const NVLINK_NAMES: [&str; 22] = [
 impl Summary {
     /// Derives from the facts read so far.
     pub fn derive(host: &Host) -> Self {
-        let count = |keep: fn(&Gpu) -> bool| count(host, keep);
+        let doubts = doubts(host);
+        // Two known peers are a pair whatever else is there; below that a doubtful function decides.
+        let count = |enough: usize, keep: fn(&Gpu) -> bool| count(host, &doubts, enough, keep);
         let line = &host.kernel.cmdline;
         Self {
-            gpus: count(|_| true),
-            peers: count(|g| g.compute),
-            nvidia_peers: count(|g| g.compute && g.vendor == "nvidia"),
-            amd_peers: count(|g| g.compute && g.vendor == "amd"),
+            gpus: count(1, |_| true),
+            peers: count(2, |g| g.compute),
+            nvidia_peers: count(2, |g| g.compute && g.vendor == "nvidia"),
+            amd_peers: count(2, |g| g.compute && g.vendor == "amd"),
+            unidentified: unidentified(host, &doubts),
             guest: host.virt.hypervisor.value().is_some(),
             wsl: host.virt.wsl.value() == Some(&true),
             platform: platform(host),
@@ -96,11 +101,43 @@ impl Summary {
     }
 }
 
-fn count(host: &Host, keep: fn(&Gpu) -> bool) -> Fact<i64> {
+/// Functions that may be GPUs, each with the reason why that is not known. Function 0 only; one that other
+/// functions stand below is a bridge.
+fn doubts(host: &Host) -> Vec<(&str, &Unknown)> {
+    let display = |class: i64| class >> 16 == 0x03 || class >> 8 == 0x1200;
+    host.pci
+        .iter()
+        .filter(|d| d.bdf.ends_with(".0"))
+        .filter_map(|d| {
+            let why = match (d.class.value(), d.class.reason(), d.vendor.value(), d.vendor.reason()) {
+                (None, Some(why), Some(0x10de | 0x1002) | None, _) => why,
+                (Some(class), _, None, Some(why)) if display(*class) => why,
+                _ => return None,
+            };
+            let bridge = host.pci.iter().any(|other| other.upstream.contains(&d.bdf));
+            (!bridge).then_some((d.bdf.as_str(), why))
+        })
+        .collect()
+}
+
+fn unidentified(host: &Host, doubts: &[(&str, &Unknown)]) -> Fact<Vec<String>> {
+    if let Fact::Unknown(Unknown { path, detail, .. }) = &host.pci_readable {
+        return Fact::unknown(path, Why::Derived, detail);
+    }
+    Fact::from_lines(
+        doubts.iter().map(|(bdf, _)| (*bdf).to_owned()).collect(),
+        doubts.iter().map(|(_, why)| Evidence::new(&why.path, why.to_string())).collect(),
+    )
+}
+
+fn count(host: &Host, doubts: &[(&str, &Unknown)], enough: usize, keep: fn(&Gpu) -> bool) -> Fact<i64> {
     if let Fact::Unknown(Unknown { path, detail, .. }) = &host.pci_readable {
         return Fact::unknown(path, Why::Derived, detail);
     }
     let kept: Vec<&Gpu> = host.gpus.iter().filter(|g| keep(g)).collect();
+    if let (Some((bdf, why)), true) = (doubts.first(), kept.len() < enough) {
+        return Fact::unknown(&why.path, Why::Derived, format!("{bdf} may be a GPU: {why}"));
+    }
     let evidence = kept.iter().map(|g| {
         let name = g.name.value().map_or("GPU", String::as_str);
         Evidence::new(format!("sys/bus/pci/devices/{}", g.bdf), format!("{} {name}", g.vendor))

@@ -104,8 +104,10 @@ fn nvidia_grant(host: &Host, a: &Gpu, b: &Gpu, route: &str) -> Rung {
         seen.extend(cells.iter().map(|c| (*c).to_owned()));
         if cells.is_empty() {
             Outcome::Unknown
-        } else if cells.iter().any(|c| *c != "OK") {
+        } else if cells.iter().any(|c| !matches!(*c, "OK" | "U")) {
             Outcome::Fail
+        } else if cells.contains(&"U") {
+            Outcome::Unknown
         } else if forced {
             // With the key present every check is skipped and OK says nothing (p2p_caps.c).
             Outcome::Unknown
@@ -129,6 +131,8 @@ fn nvidia_grant(host: &Host, a: &Gpu, b: &Gpu, route: &str) -> Rung {
         "the driver's peer matrix was not captured".to_owned()
     } else if out == Outcome::Fail || back == Outcome::Fail {
         format!("the driver answers {}", seen.join(", "))
+    } else if seen.iter().any(|c| c == "U") {
+        "the driver answers U: it does not know".to_owned()
     } else if forced {
         "the driver answers OK because ForceP2P skips its checks: not evidence".to_owned()
     } else {

@@ -73,6 +73,8 @@ pub struct Pair {
     pub representatives: Vec<String>,
     /// Their ids alone, `VVVV:DDDD`; the last is the one that decided.
     pub representative_ids: Vec<String>,
+    /// Release whose built-in table accepts what this one refuses, `5.18`; empty where none is known to.
+    pub listed_from: String,
     /// Where the table came from.
     pub table: String,
     /// amdgpu: `a`'s DMA mask reaches `b`'s aperture, or a translating domain makes it irrelevant.
@@ -130,6 +132,9 @@ fn judge_pair(host: &Host, a: &Gpu, b: &Gpu) -> Pair {
         answer.reason.clone_into(&mut pair.p2pdma_reason);
         pair.representatives = answer.representatives;
         pair.representative_ids = answer.representative_ids;
+        if answer.outcome == Outcome::Fail {
+            pair.listed_from = p2pdma::listed_from(host, a, b);
+        }
         pair.table = host.allow_list.value().map(|list| list.source.clone()).unwrap_or_default();
         let (out, out_why) = reach::judge(host, a, b);
         let (back, back_why) = reach::judge(host, b, a);

@@ -3,6 +3,7 @@
 
 use super::{Outcome, acs, missing};
 use crate::host::Host;
+use crate::host::allowlist::AllowList;
 use crate::host::gpu::Gpu;
 use crate::host::pci::PciDevice;
 
@@ -34,7 +35,7 @@ pub(super) fn judge(host: &Host, a: &Gpu, b: &Gpu) -> Answer {
         _ => {}
     }
     let Some(common) = a.upstream.iter().rev().find(|bridge| b.upstream.contains(bridge)) else {
-        return host_bridge(host, a, b);
+        return by_running_table(host, a, b);
     };
     let acs = acs::below_shared_bridge(host, a, b);
     if acs.ports.is_empty() && acs.unreadable {
@@ -45,18 +46,41 @@ pub(super) fn judge(host: &Host, a: &Gpu, b: &Gpu) -> Answer {
         let why = format!("both are below {common} and no port redirects");
         return Answer::new(Outcome::Pass, "bus-address", why);
     }
-    let through = host_bridge(host, a, b);
+    let through = by_running_table(host, a, b);
     let ports = acs.ports.join(", ");
     let why = format!("ACS redirect at {ports} sends it up to the host bridge, and {}", through.why);
     let reason = if through.outcome == Outcome::Pass { through.reason } else { "acs-redirect" };
     Answer { reason, why, ..through }
 }
 
-/// The host bridge part: CPU rule, then the representatives of both root buses against the table.
-fn host_bridge(host: &Host, a: &Gpu, b: &Gpu) -> Answer {
-    let Some(list) = host.allow_list.value() else {
-        return Answer::new(Outcome::Unknown, "unknown", missing("the kernel's table", &host.allow_list));
+fn by_running_table(host: &Host, a: &Gpu, b: &Gpu) -> Answer {
+    match host.allow_list.value() {
+        Some(list) => host_bridge(host, list, a, b),
+        None => Answer::new(Outcome::Unknown, "unknown", missing("the kernel's table", &host.allow_list)),
+    }
+}
+
+/// The first release after the running one whose built-in table accepts the pair; empty where none does, or
+/// where the refusal is not the table's.
+pub(super) fn listed_from(host: &Host, a: &Gpu, b: &Gpu) -> String {
+    let Some(&running) = host.kernel.version.value() else { return String::new() };
+    let accepts = |version: i64| {
+        let list = AllowList::of_release(version);
+        host_bridge(host, &list, a, b).outcome == Outcome::Pass
     };
+    if judge(host, a, b).reason == "kernel-config" || shares_bridge(a, b) {
+        return String::new();
+    }
+    let newer = AllowList::RELEASES.iter().copied().find(|release| *release > running && accepts(*release));
+    newer.map(|v| format!("{}.{}", v / 1000, v % 1000)).unwrap_or_default()
+}
+
+fn shares_bridge(a: &Gpu, b: &Gpu) -> bool {
+    a.upstream.iter().any(|bridge| b.upstream.contains(bridge))
+}
+
+/// The host bridge part: CPU rule, then the representatives of both root buses against the table.
+fn host_bridge(host: &Host, list: &AllowList, a: &Gpu, b: &Gpu) -> Answer {
     let (Some(bus_a), Some(bus_b)) = (a.root_bus.value(), b.root_bus.value()) else {
         let bus = if a.root_bus.value().is_none() { &a.root_bus } else { &b.root_bus };
         return Answer::new(Outcome::Unknown, "unknown", missing("the root bus of a GPU", bus));

@@ -31,12 +31,15 @@ pub fn dim() -> Style {
 /// Wraps `text` with `indent` blanks before each line, the first line after `lead`.
 pub fn wrap(lead: &str, indent: usize, text: &str) -> String {
     let blanks = " ".repeat(indent);
-    let first = format!("{lead:indent$}");
+    let mut first = format!("{lead:indent$}");
+    if !lead.is_empty() && !first.ends_with(' ') {
+        first.push(' ');
+    }
     let options = textwrap::Options::new(WIDTH)
         .initial_indent(&first)
         .subsequent_indent(&blanks)
         .break_words(false)
-        // A path or a command broken at a slash could not be copied.
+        // Paths and rule ids hold slashes and dashes, and stay whole.
         .word_separator(textwrap::WordSeparator::AsciiSpace)
         .word_splitter(textwrap::WordSplitter::NoHyphenation);
     textwrap::fill(text.trim(), options)

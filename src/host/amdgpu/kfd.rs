@@ -38,12 +38,12 @@ fn node(root: &Root, directory: &str, id: i64) -> KfdNode {
         Ok(properties) => properties,
         Err(reason) => {
             let is_gpu = reason.why == Why::Permission;
-            return KfdNode { id, is_gpu, bdf: String::new(), links: Fact::Unknown(reason) };
+            return KfdNode { id, is_gpu, bdf: String::new(), unread: true, links: Fact::Unknown(reason) };
         }
     };
     let is_gpu = properties.get("simd_count").is_some_and(|count| count > 0);
     let bdf = if is_gpu { properties.bdf() } else { String::new() };
-    KfdNode { id, is_gpu, bdf, links: links(root, directory, &properties) }
+    KfdNode { id, is_gpu, bdf, unread: false, links: links(root, directory, &properties) }
 }
 
 /// The links of both tables. Every entry that the node counts must be there, else the list is unknown.
@@ -86,7 +86,11 @@ fn link(root: &Root, path: &str, table: &str) -> Result<KfdLink, Unknown> {
         kind: properties.need("type")?,
         from: properties.need("node_from")?,
         to: properties.need("node_to")?,
-        flags: properties.need("flags")?,
+        // Of an io_links entry of PCI Express type nobody asks for the flags.
+        flags: match properties.get("flags") {
+            None if table == "io" && properties.get("type") == Some(2) => 0,
+            _ => properties.need("flags")?,
+        },
         weight: properties.get("weight").unwrap_or(0),
     })
 }

@@ -45,6 +45,8 @@ pub struct KfdNode {
     pub is_gpu: bool,
     /// BDF from `domain` and `location_id`; empty for CPU nodes and for nodes that could not be read.
     pub bdf: String,
+    /// `properties` could not be read, so that processor or GPU is not known.
+    pub unread: bool,
     /// Links of `io_links` and `p2p_links`; unknown when a file could not be read.
     pub links: Fact<Vec<KfdLink>>,
 }
@@ -60,7 +62,7 @@ pub struct KfdLink {
     pub from: i64,
     /// `node_to`.
     pub to: i64,
-    /// `flags`: 0x1 enabled, 0x10 no peer-to-peer DMA.
+    /// `flags`: 0x1 enabled, 0x10 no peer-to-peer DMA; 0 where a link to a processor has no such line.
     pub flags: i64,
     /// `weight`.
     pub weight: i64,
@@ -80,8 +82,9 @@ const XGMI: i64 = 11;
 
 impl Amdgpu {
     /// GPUs that `bdf` has a link to as initiator or owner of the entry: `p2p_links`, or `io_links` of xGMI
-    /// type, to another GPU node. Unknown as long as one node could not be read, because an entry may stand in
-    /// the directory of its peer.
+    /// type, to another GPU node. Unknown as long as one GPU node could not be read, because an entry may stand
+    /// in the directory of its peer; directories of processors hold no link between GPUs (kfd_topology.c,
+    /// `kfd_add_peer_prop`).
     pub(super) fn peers(&self, bdf: &str) -> Fact<Vec<String>> {
         let (nodes, evidence) = match &self.kfd {
             Fact::Known { value, evidence } => (value, evidence),
@@ -98,8 +101,8 @@ impl Amdgpu {
                         shown.extend(evidence.iter().cloned());
                     }
                 }
-                Fact::Absent { .. } => {}
-                Fact::Unknown(reason) => return Fact::Unknown(reason.clone()),
+                Fact::Unknown(reason) if node.is_gpu || node.unread => return Fact::Unknown(reason.clone()),
+                Fact::Absent { .. } | Fact::Unknown(_) => {}
             }
         }
         let own: Vec<i64> = nodes.iter().filter(|n| n.is_gpu && n.bdf == bdf).map(|n| n.id).collect();

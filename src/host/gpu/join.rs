@@ -69,7 +69,7 @@ fn one(
         _ => aperture_size,
     };
     let integrated = kind::integrated(device, vendor, &vram, pci);
-    let display_only = kind::display_only(&name, &vram, &bar1_largest);
+    let display_only = kind::display_only(device, &name, &vram, &bar1_largest);
     let around = Circumstances {
         vendor,
         integrated,

@@ -77,8 +77,29 @@ fn has_no_link(device: &PciDevice) -> bool {
     }
 }
 
+/// NVIDIA chips that only such cards have (GF119, GK208, GP108), and single boards of larger families: Quadro
+/// P400 and P620, T400. The name is not always captured; the id is.
+const DISPLAY_CHIPS: [std::ops::RangeInclusive<i64>; 7] = [
+    0x1040..=0x107f,
+    0x1280..=0x12bf,
+    0x1d00..=0x1d7f,
+    0x1cb3..=0x1cb3,
+    0x1cb6..=0x1cb6,
+    0x1fb2..=0x1fb2,
+    0x1ff2..=0x1ff2,
+];
+
 /// A small card that only drives a display.
-pub(super) fn display_only(name: &Fact<String>, vram: &Fact<i64>, bar1_largest: &Fact<i64>) -> bool {
+pub(super) fn display_only(
+    device: &PciDevice,
+    name: &Fact<String>,
+    vram: &Fact<i64>,
+    bar1_largest: &Fact<i64>,
+) -> bool {
+    let nvidia = device.vendor.value() == Some(&NVIDIA);
+    if nvidia && device.device.value().is_some_and(|id| DISPLAY_CHIPS.iter().any(|ids| ids.contains(id))) {
+        return true;
+    }
     let small = match (vram.value(), bar1_largest.value()) {
         (Some(vram), _) => *vram <= 2 * GIB,
         (None, Some(largest)) => *largest > GIB / 4 && *largest <= 2 * GIB,

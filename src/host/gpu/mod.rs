@@ -115,3 +115,10 @@ pub struct CardLink {
     /// Why not, and where two sources contradict each other, in words.
     pub caveat: String,
 }
+
+impl Gpu {
+    /// The name, or the device id where none is known.
+    pub fn label(&self) -> String {
+        self.name.value().cloned().unwrap_or_else(|| format!("{:04x}", self.device))
+    }
+}

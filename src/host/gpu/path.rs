@@ -10,6 +10,8 @@ use crate::root::{Evidence, Fact, Unknown};
 /// read; zeros then prove nothing.
 pub(super) fn aer(ports: &Ports<'_>) -> Fact<Aer> {
     let (mut sum, mut evidence, mut absent) = (Aer::default(), Vec::new(), Vec::new());
+    // Ports that count nothing are worth a line only where none counts anything.
+    let mut zeros = Vec::new();
     let mut unknown = ports.lost.clone();
     let mut seen = false;
     for device in ports.bridges().iter().copied().chain([ports.gpu]) {
@@ -17,7 +19,8 @@ pub(super) fn aer(ports: &Ports<'_>) -> Fact<Aer> {
             Fact::Known { value, .. } => {
                 seen = true;
                 add(&mut sum, value);
-                evidence.extend(counters(&device.bdf, value));
+                let lines = counters(&device.bdf, value);
+                if *value == Aer::default() { zeros.extend(lines) } else { evidence.extend(lines) }
             }
             Fact::Absent { evidence } => absent.extend(evidence.iter().cloned()),
             Fact::Unknown(reason) => {
@@ -27,7 +30,7 @@ pub(super) fn aer(ports: &Ports<'_>) -> Fact<Aer> {
     }
     match unknown {
         Some(reason) if sum == Aer::default() => Fact::Unknown(reason),
-        _ if seen => Fact::from_lines(sum, evidence),
+        _ if seen => Fact::from_lines(sum, if evidence.is_empty() { zeros } else { evidence }),
         _ => Fact::Absent { evidence: absent },
     }
 }

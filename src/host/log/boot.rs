@@ -14,6 +14,8 @@ pub(super) struct LastBoot {
     marker: Option<(usize, String)>,
     /// What a tool printed instead of a log: `dmesg: read kernel buffer failed`.
     refusal: Option<(usize, String)>,
+    /// A row has the shape of a kernel message: a stamp, or `SUBJECT: text`.
+    plausible: bool,
     skipping: bool,
     wrapped: u8,
 }
@@ -38,6 +40,7 @@ impl LastBoot {
             return;
         }
         if stripped.stamped {
+            self.plausible = true;
             self.skipping = false;
             self.push(number, stripped.seconds, stripped.message);
             return;
@@ -53,6 +56,7 @@ impl LastBoot {
             return;
         }
         self.skipping = false;
+        self.plausible |= stripped.message.find(": ").is_some_and(|at| (1..=60).contains(&at));
         self.push(number, None, stripped.message);
     }
 
@@ -64,6 +68,7 @@ impl LastBoot {
         }
         let mut rows = text.get(..end).unwrap_or(text).lines().filter(|r| !r.trim().is_empty());
         if let Some(first) = rows.next() {
+            self.plausible = true;
             self.push(number, seconds, first.trim());
         }
         for row in rows {
@@ -103,6 +108,10 @@ impl LastBoot {
                 }
             });
         };
+        if self.marker.is_none() && !self.plausible {
+            let detail = format!("expected kernel messages; no line looks like one; {CAPTURE}");
+            return Err(unknown(Some(first.number), Why::Malformed, detail));
+        }
         let complete = match self.marker {
             Some((line, text)) => Fact::known(true, Evidence::at(source, line, text)),
             None => Fact::known(

@@ -12,7 +12,8 @@ const PATH: &str = "captured/nvidia-smi-nvlink-s.txt";
 const PATTERN: &str = concat!(
     r"(?i)\bGPU (?P<gpu>\d{1,4}): ",
     r"|\bLink (?P<link>\d{1,4}): *(?:(?P<off><inactive>)|(?P<speed>\d{1,6}(?:\.\d{1,6})?) GB/s(?: *\((?P<state>\w+)\))?)",
-    r"|(?P<all>all links are inactive)"
+    r"|(?P<all>all links are inactive)",
+    r"|\bLink (?P<odd>\d{1,4}): *\S"
 );
 
 /// Reads the captured output. A GPU without any line of links has no NVLink.
@@ -41,6 +42,9 @@ fn parse(text: &str) -> Fact<Vec<SmiNvlink>> {
             let Some(gpu) = gpu else {
                 return Fact::malformed(PATH, index + 1, "a link before the first `GPU N:` line");
             };
+            if found.name("odd").is_some() {
+                return Fact::malformed(PATH, index + 1, "expected `N GB/s` or `<inactive>` after the link");
+            }
             if found.name("all").is_some() {
                 links.push(SmiNvlink { gpu, link: -1, active: false, mb_per_s: 0 });
             } else if let Some(link) = number("link") {

@@ -2,6 +2,7 @@
 
 use super::super::presence::not_captured;
 use super::bdf::{Bdf, root_bus};
+use super::buses;
 use crate::root::{Dir, EntryKind, Evidence, Fact, Root, Why};
 use std::collections::BTreeMap;
 
@@ -43,6 +44,13 @@ pub(super) fn places(root: &Root) -> Fact<Vec<Place>> {
                     _ => plain(root, bdf, name, &mut found),
                 }
             }
+            // Links are lost by the way of copying, which is one for all functions.
+            if found.values().any(|place| place.links_kept) {
+                for place in found.values_mut() {
+                    place.links_kept = true;
+                }
+            }
+            buses::infer(&mut found);
             Fact::from_lines(found.into_values().collect(), evidence)
         }
         _ if !found.is_empty() => {

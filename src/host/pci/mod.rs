@@ -2,6 +2,7 @@
 
 mod aer;
 mod bdf;
+mod buses;
 mod capability;
 mod config;
 mod device;

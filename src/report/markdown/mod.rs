@@ -20,7 +20,7 @@ pub fn audit(audit: &Audit) -> String {
         let _ = writeln!(out, "- command line: {}", code(&public(&line.words)));
     }
     for gpu in &audit.host.gpus {
-        let name = gpu.name.value().map_or("", String::as_str);
+        let name = gpu.label();
         let driver = gpu.driver.value().map_or("no driver known", String::as_str);
         let _ = writeln!(out, "- {} {} {name} ({driver})", code(&gpu.bdf), gpu.vendor);
     }

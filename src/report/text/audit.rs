@@ -59,7 +59,7 @@ fn head(out: &mut String, audit: &Audit, place: &str, outlook: &Outlook) {
     let _ =
         writeln!(out, "{}", wrap("Host:", 6, &format!("{place}, {kernel}, {gpus} GPUs in peer transfers")));
     for gpu in audit.host.gpus.iter().filter(|g| g.compute).take(4) {
-        let name = gpu.name.value().map_or("", String::as_str);
+        let name = gpu.label();
         let driver = gpu.driver.value().map_or("no driver known", String::as_str);
         let _ = writeln!(out, "      {} {} {name} ({driver})", gpu.bdf, gpu.vendor);
     }

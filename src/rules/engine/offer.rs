@@ -54,11 +54,7 @@ fn fill<'a>(remedy: &'a CompiledRemedy, env: &Env<'a>, lines: &mut Lines) -> Res
             Ok(true) => blocked_by.push(because.fill(env)),
             Ok(false) => {}
             Err(causes) => {
-                lines.derived(format!(
-                    "not known whether this blocks {}: {}",
-                    remedy.remedy.name,
-                    because.fill(env)
-                ));
+                lines.derived(format!("not known whether something in use blocks {}", remedy.remedy.name));
                 for cause in &causes {
                     lines.reason(env, cause);
                 }
