@@ -1,6 +1,7 @@
 //! Which place a command reads and writes: `--host` for facts, `--root` for configuration and state.
 
 use super::exit::Failure;
+use crate::plan::quote;
 use crate::root::Root;
 use std::path::Path;
 
@@ -32,7 +33,7 @@ impl Place {
             None => hardware.clone(),
         };
         let name = |option: &str, path: Option<&Path>| match path {
-            Some(path) => format!(" --{option} {}", crate::ledger::quote(&path.display().to_string())),
+            Some(path) => format!(" --{option} {}", quote(&path.display().to_string())),
             None => String::new(),
         };
         let root_option = name("root", root);

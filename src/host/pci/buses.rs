@@ -14,18 +14,23 @@ const SECONDARY: usize = 0x19;
 
 /// Gives functions without a place the one that bus numbers imply: the bridge whose secondary bus is theirs is
 /// their parent, and a bus that no bridge leads to is a root bus. A bus other than 0 is taken for a root bus
-/// only where the numbers of every bridge of its domain are known.
+/// only where it holds a bridge of its own, to the host or to another bus, and the numbers of every bridge of
+/// its domain are known: a card copied alone has lost its bridges, not its need of them.
 pub(super) fn infer(found: &mut BTreeMap<Bdf, Place>) {
     if found.values().all(|place| place.root_bus.value().is_some()) {
         return;
     }
     let mut parents: BTreeMap<(u32, u8), Bdf> = BTreeMap::new();
     let mut doubtful: BTreeSet<u32> = BTreeSet::new();
+    let mut bridged: BTreeSet<(u32, u8)> = BTreeSet::new();
     for place in found.values() {
         let Some(dir) = place.dir.value() else {
             doubtful.insert(place.bdf.domain);
             continue;
         };
+        if dir.line("class").value().is_some_and(|class| class.starts_with("0x06")) {
+            bridged.insert((place.bdf.domain, place.bdf.bus));
+        }
         match secondary(dir) {
             Some(bus) if bus > 0 => {
                 parents.entry((place.bdf.domain, bus)).or_insert(place.bdf);
@@ -46,7 +51,8 @@ pub(super) fn infer(found: &mut BTreeMap<Bdf, Place>) {
             bus = bridge.bus;
             circular = !seen.insert(bus);
         }
-        if circular || (bus != 0 && doubtful.contains(&domain)) {
+        let told = bus == 0 || (bridged.contains(&(domain, bus)) && !doubtful.contains(&domain));
+        if circular || !told {
             continue;
         }
         upstream.reverse();
