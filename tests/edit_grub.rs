@@ -222,6 +222,13 @@ fn plus_equals_is_refused_where_sh_does_not_know_it() {
     assert!(reason.contains("+="), "{reason}");
 }
 
+/// Arithmetic beside an assignment may assign the same variable afterwards.
+#[test]
+fn an_assignment_inside_arithmetic_of_the_same_command_is_refused() {
+    let (place, _) = refused("GRUB_CMDLINE_LINUX_DEFAULT=quiet B=$((GRUB_CMDLINE_LINUX_DEFAULT=1))\n");
+    assert_eq!(place, format!("{MAIN}:1"));
+}
+
 #[test]
 fn computed_and_conditional_values_are_refused_with_their_line() {
     for (content, line) in [

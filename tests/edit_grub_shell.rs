@@ -184,10 +184,16 @@ fn soup() -> impl Strategy<Value = Vec<u8>> {
 
 #[test]
 fn what_is_told_about_any_text_is_what_a_real_shell_does() {
-    let mut runner = TestRunner::new(Config::default());
+    // The same texts in every run; PEERFIX_SHELL_TEXTS=N tries N others.
+    let others = std::env::var("PEERFIX_SHELL_TEXTS").ok().and_then(|n| n.parse().ok());
+    let mut runner = match others {
+        Some(_) => TestRunner::new(Config::default()),
+        None => TestRunner::deterministic(),
+    };
+    let wanted: usize = others.unwrap_or(1500);
     let mut files = Vec::new();
     let mut told = Vec::new();
-    while files.len() < 1500 {
+    while files.len() < wanted {
         let bytes = soup().new_tree(&mut runner).unwrap().current();
         let Ok(defaults) = grub_defaults::parse(&bytes) else { continue };
         let values = VARIABLES.map(|name| {
@@ -223,6 +229,6 @@ fn what_is_told_about_any_text_is_what_a_real_shell_does() {
                 }
             }
         }
-        assert!(compared > 1000, "{shell} got through too few files: {compared}");
+        assert!(compared > wanted / 2, "{shell} got through too few files: {compared}");
     }
 }

@@ -21,6 +21,7 @@ pub(super) fn events(bytes: &[u8], tokens: &[Token]) -> Result<Vec<Event>, Troub
         command: Command::default(),
         list: List::default(),
         functions: HashSet::new(),
+        late: Vec::new(),
     };
     while let Some(token) = parser.tokens.get(parser.next) {
         parser.next += 1;
@@ -83,6 +84,8 @@ struct Parser<'a> {
     command: Command,
     list: List,
     functions: HashSet<String>,
+    /// What expansions of the command being read may set.
+    late: Vec<Event>,
 }
 
 impl Parser<'_> {
@@ -137,6 +140,7 @@ impl Parser<'_> {
         };
         let line = self.lines.of(start);
         self.events.extend(command.events(obstacle, &self.functions, line));
+        self.events.append(&mut self.late);
         Ok(())
     }
 
@@ -329,9 +333,12 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Notes variables that an expansion sets.
+    /// Notes variables that an expansion sets: before its command, and again behind it, since assignments of
+    /// the same command may be made before or after the expansion (`A=1 B=$((A=2))`).
     fn expansions(&mut self, range: &Range<usize>) {
         let text = self.bytes.get(range.clone()).unwrap_or_default();
-        self.events.extend(simple::expansions(text, self.lines.of(range.start)));
+        let line = self.lines.of(range.start);
+        self.events.extend(simple::expansions(text, line));
+        self.late.extend(simple::expansions(text, line));
     }
 }
