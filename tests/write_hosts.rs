@@ -37,8 +37,11 @@ fn write_the_shipped_hosts() {
     }
 }
 
+/// Name and maker of a host.
+type Named = (&'static str, fn() -> common::Tree);
+
 /// Hosts that scripts under `tests/vm` ask for by name.
-const ON_REQUEST: [(&str, fn() -> common::Tree); 3] =
+const ON_REQUEST: [Named; 3] =
     [("z890", hosts::z890), ("turin-stock", hosts::turin_stock), ("x99", hosts::x99)];
 
 /// `PEERFIX_HOST=turin-stock PEERFIX_TO=DIR cargo test --test write_hosts -- --ignored one_host`
