@@ -229,6 +229,14 @@ fn an_assignment_inside_arithmetic_of_the_same_command_is_refused() {
     assert_eq!(place, format!("{MAIN}:1"));
 }
 
+/// The shell that reads on does not see it: the value stands, and is not to be written anew.
+#[test]
+fn an_unset_in_the_background_is_refused() {
+    let (place, reason) = refused("GRUB_CMDLINE_LINUX_DEFAULT=quiet\nunset GRUB_CMDLINE_LINUX_DEFAULT &\n");
+    assert_eq!(place, format!("{MAIN}:2"));
+    assert!(reason.contains("background"), "{reason}");
+}
+
 #[test]
 fn computed_and_conditional_values_are_refused_with_their_line() {
     for (content, line) in [

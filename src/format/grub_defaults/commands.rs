@@ -3,7 +3,7 @@
 mod reserved;
 
 use super::simple::{self, Command};
-use super::{Event, Trouble, literal};
+use super::{Assignment, Event, Trouble, literal};
 use crate::format::Lines;
 use crate::format::shell::{Kind, Piece, Tail, Token};
 use std::collections::HashSet;
@@ -203,8 +203,9 @@ impl Parser<'_> {
             b";" => self.end_list(),
             b"&" => {
                 for event in self.events.iter_mut().skip(self.list.from) {
-                    if let Event::Assign(a) = event {
-                        a.obstacle.get_or_insert_with(|| "it runs in the background (`&`)".to_owned());
+                    if let Event::Assign(Assignment { obstacle, .. }) | Event::Unset { obstacle, .. } = event
+                    {
+                        obstacle.get_or_insert_with(|| "it runs in the background (`&`)".to_owned());
                     }
                 }
                 self.end_list();
