@@ -1,0 +1,2 @@
+//! Function tables of the GPU libraries, opened at run time. Every `unsafe` of the program lives here.
+#![allow(unsafe_code)]

@@ -1,0 +1,1 @@
+//! Two records become a verdict. Pure; `compare` uses it alone.
