@@ -32,16 +32,14 @@
 //! [0] wrong     words that differ from what was expected
 //! [1] zero      of those, words that are 0
 //! [2] poison    of those, words that equal `poison`
-//! [3] first     smallest wrong word index + 1, 0 when none  (kept as max of !index by the device: see below)
-//! [4] last      largest wrong word index + 1, 0 when none
-//! [5] recorded  attempts to record; records beyond `slots` are dropped
+//! [3] first     2^64 - 1 - smallest index of a wrong word (a maximum, so that 0 means none)
+//! [4] last      largest index of a wrong word, plus 1; 0 when none
+//! [5] recorded  records asked for; those beyond `slots` are dropped
 //! [6] status    1: gave up waiting (`pf_consume`, `pf_produce`, `pf_allreduce`)
 //! [7] progress  pages or rounds finished
 //! [8 + 2n]      index of a wrong word         n < min(recorded, slots); order not defined
 //! [9 + 2n]      the word found there
 //! ```
-//!
-//! `[3]` holds `0xffff_ffff_ffff_ffff - first index` (the device keeps a maximum, so that zero means none).
 //!
 //! # Streams
 //!
