@@ -84,8 +84,7 @@ pub const POISON: Kernel = Kernel { name: "pf_poison", system: false, parameters
 ///
 /// Compares `src[i]` with `word(i)` for `i < words`, loads not cached in L1, and fills `report` (indices are
 /// `i`, without `base`). Grid-stride. Runs on the owner of the memory, and for diagnosis on a peer.
-pub const VERIFY: Kernel =
-    Kernel { name: "pf_verify", system: false, parameters: &[8, 8, 8, 8, 4, 8, 8, 4] };
+pub const VERIFY: Kernel = Kernel { name: "pf_verify", system: false, parameters: &[8, 8, 8, 8, 4, 8, 8, 4] };
 
 /// `pf_copy(dst: u64, src: u64, vectors: u64)`
 ///
@@ -150,8 +149,7 @@ pub const ALLREDUCE: Kernel =
     Kernel { name: "pf_allreduce", system: true, parameters: &[8, 8, 8, 8, 8, 4, 4, 4, 4, 4, 8, 8] };
 
 /// All kernels.
-pub const ALL: [Kernel; 9] =
-    [FILL, POISON, VERIFY, COPY, CHASE, GATE, PRODUCE, CONSUME, ALLREDUCE];
+pub const ALL: [Kernel; 9] = [FILL, POISON, VERIFY, COPY, CHASE, GATE, PRODUCE, CONSUME, ALLREDUCE];
 
 /// Symbols of `libcuda.so.1` that are bound when the library is opened; one that is missing is an error that names it.
 ///

@@ -7,6 +7,7 @@
 
 pub mod contract;
 pub mod distro;
+pub mod fakes;
 pub mod hosts;
 pub mod inspect;
 pub mod kernel_log;

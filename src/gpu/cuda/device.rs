@@ -66,8 +66,10 @@ impl Device {
             api: Arc::clone(api),
             handle,
             ordinal,
-            bdf: normal_bdf(&bus)
-                .ok_or_else(|| CudaError::Nonsense { call: "cuDeviceGetPCIBusId", what: format!("{bus:?}") })?,
+            bdf: normal_bdf(&bus).ok_or_else(|| CudaError::Nonsense {
+                call: "cuDeviceGetPCIBusId",
+                what: format!("{bus:?}"),
+            })?,
             name,
             uuid,
             memory: memory as u64,
@@ -104,7 +106,13 @@ pub(crate) fn normal_bdf(text: &str) -> Option<String> {
     }
     let (slot, function) = rest.split_once('.')?;
     let number = |text: &str| u32::from_str_radix(text, 16).ok();
-    Some(format!("{:04x}:{:02x}:{:02x}.{:x}", number(domain)?, number(bus)?, number(slot)?, number(function)?))
+    Some(format!(
+        "{:04x}:{:02x}:{:02x}.{:x}",
+        number(domain)?,
+        number(bus)?,
+        number(slot)?,
+        number(function)?
+    ))
 }
 
 #[cfg(test)]

@@ -179,9 +179,8 @@ impl Event {
     pub fn seconds_since(&self, earlier: &Self) -> Result<f64, CudaError> {
         let mut milliseconds = 0f32;
         // SAFETY: stores one float; both events are live.
-        let code = unsafe {
-            (self.context.api().event_elapsed)(&raw mut milliseconds, earlier.handle, self.handle)
-        };
+        let code =
+            unsafe { (self.context.api().event_elapsed)(&raw mut milliseconds, earlier.handle, self.handle) };
         self.context.api().check("cuEventElapsedTime", code)?;
         if !milliseconds.is_finite() || milliseconds < 0.0 {
             return Err(CudaError::Nonsense {

@@ -25,8 +25,8 @@ impl From<NvmlError> for NvmlRefusal {
             NvmlError::NotSupported => Self::NotSupported,
             // The wrapper's own sentence hides what the loader said.
             NvmlError::LibloadingError(error) => {
-                let why = std::error::Error::source(&error)
-                    .map_or_else(|| error.to_string(), ToString::to_string);
+                let why =
+                    std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
                 Self::Failed(why)
             }
             other => Self::Failed(other.to_string()),

@@ -76,7 +76,7 @@ pub(crate) fn run(context: &Arc<Context>, launch: &Launch, start: u64) -> Result
 
 /// Word `i` of the pattern.
 fn word(key: u64, header: u64, i: u64) -> u64 {
-    mix64((header | i & 0xffff_ffff) ^ key)
+    mix64((header | i) ^ key)
 }
 
 fn fill(view: &mut View, dst: u64, words: u64, value: impl Fn(u64) -> u64) -> Result<(), i32> {
@@ -173,7 +173,9 @@ fn chase(context: &Arc<Context>, p: &[u64], start: u64) -> Result<u64, i32> {
 }
 
 fn produce(context: &Arc<Context>, p: &[u64], start: u64) -> Result<u64, i32> {
-    let [dst, flag, ack, pages, ring, page_words, key, header, at, limit] = *p else { return Err(LAUNCH_FAILED) };
+    let [dst, flag, ack, pages, ring, page_words, key, header, at, limit] = *p else {
+        return Err(LAUNCH_FAILED);
+    };
     let bytes = pages * page_words * 8;
     let mut view = View::new(context, bytes);
     let report = Report::at(&mut view, at, 0, 0)?;
@@ -231,7 +233,8 @@ fn allreduce(context: &Arc<Context>, p: &[u64], blocks: u64, start: u64) -> Resu
         let mixed = (e as u32).wrapping_mul(0x9E37_79B1) ^ (n as u32).wrapping_mul(0x85EB_CA6B) ^ seed as u32;
         mixed.wrapping_add((rank as u32).wrapping_mul(0xC2B2_AE35))
     };
-    let both = |e: u64, n: u64, r: u64| u64::from(value(2 * e, n, r)) | u64::from(value(2 * e + 1, n, r)) << 32;
+    let both =
+        |e: u64, n: u64, r: u64| u64::from(value(2 * e, n, r)) | u64::from(value(2 * e + 1, n, r)) << 32;
     'rounds: for round in 0..rounds {
         let n = u64::from((first + round) as u32);
         let slot = (n & 1) * vectors * 16;

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 
 unsafe extern "C" {
-    fn mmap(at: *mut c_void, len: usize, prot: c_int, flags: c_int, fd: c_int, offset: c_long) -> *mut c_void;
+    fn mmap(at: *mut c_void, len: usize, prot: c_int, flags: c_int, fd: c_int, offset: c_long)
+    -> *mut c_void;
     fn munmap(at: *mut c_void, len: usize) -> c_int;
 }
 
@@ -125,9 +126,5 @@ pub(crate) fn find(addr: u64, len: u64) -> Result<Arc<Block>, i32> {
 /// Another allocation of the same place, the largest.
 pub(crate) fn another(than: &Block) -> Option<Arc<Block>> {
     let blocks = BLOCKS.read().unwrap();
-    blocks
-        .values()
-        .filter(|b| b.place == than.place && b.start != than.start)
-        .max_by_key(|b| b.len)
-        .cloned()
+    blocks.values().filter(|b| b.place == than.place && b.start != than.start).max_by_key(|b| b.len).cloned()
 }

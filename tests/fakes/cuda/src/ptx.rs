@@ -13,7 +13,8 @@ pub(crate) struct Entry {
 
 /// Reads a module; the error is a code and a line for the error log.
 pub(crate) fn parse(text: &str) -> Result<Vec<Entry>, (i32, String)> {
-    let code: String = text.lines().map(|l| l.split("//").next().unwrap_or("")).collect::<Vec<_>>().join("\n");
+    let code: String =
+        text.lines().map(|l| l.split("//").next().unwrap_or("")).collect::<Vec<_>>().join("\n");
     let directive = |name: &str| {
         let at = code.find(name)? + name.len();
         code[at..].split_whitespace().next().map(str::to_owned)
@@ -27,7 +28,8 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Entry>, (i32, String)> {
     if config.api < needs {
         return Err((UNSUPPORTED_PTX_VERSION, format!("Unsupported .version {version}")));
     }
-    let sm: i32 = target.trim_start_matches("sm_").trim_end_matches(',').parse().map_err(|_| broken("target"))?;
+    let sm: i32 =
+        target.trim_start_matches("sm_").trim_end_matches(',').parse().map_err(|_| broken("target"))?;
     if sm > config.capability.0 * 10 + config.capability.1 {
         return Err((NO_BINARY_FOR_GPU, format!("{target} is above this GPU")));
     }

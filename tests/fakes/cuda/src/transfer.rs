@@ -21,7 +21,13 @@ type Sent = HashMap<(u64, usize), (Vec<u8>, Option<Vec<u8>>)>;
 static SENT: Mutex<Option<Sent>> = Mutex::new(None);
 
 /// A copy by the copy engine of the device of `context`; returns its end.
-pub(crate) fn by_engine(context: &Arc<Context>, dst: u64, src: u64, len: u64, start: u64) -> Result<u64, i32> {
+pub(crate) fn by_engine(
+    context: &Arc<Context>,
+    dst: u64,
+    src: u64,
+    len: u64,
+    start: u64,
+) -> Result<u64, i32> {
     let (to, from) = (memory::find(dst, len)?, memory::find(src, len)?);
     let config = Config::get();
     let me = context.device;
@@ -102,15 +108,8 @@ pub(crate) fn store(view: &mut View, dst: u64, data: &[u64]) -> Result<(), i32> 
     let len = data.len() as u64 * 8;
     let to = view.spot(dst, len, 8, true)?;
     let source = Arc::new(Block::borrowed(data.as_ptr() as u64, len));
-    let way = Way {
-        src: source.start,
-        dst,
-        len,
-        foreign: None,
-        from: source,
-        to: to.block,
-        struck: to.struck,
-    };
+    let way =
+        Way { src: source.start, dst, len, foreign: None, from: source, to: to.block, struck: to.struck };
     way.carry();
     Ok(())
 }

@@ -35,7 +35,7 @@ impl View {
 
     /// Resolves `len` bytes at `addr`, which must be aligned to `align`.
     pub(crate) fn spot(&mut self, addr: u64, len: u64, align: u64, write: bool) -> Result<Spot, i32> {
-        if addr % align != 0 {
+        if !addr.is_multiple_of(align) {
             return Err(MISALIGNED_ADDRESS);
         }
         let hit = |b: &&Arc<Block>| addr >= b.start && addr + len <= b.start + b.len;

@@ -154,7 +154,11 @@ extern "C" fn nvmlDeviceGetMigMode(device: usize, current: *mut c_uint, pending:
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn nvmlDeviceGetCudaComputeCapability(device: usize, major: *mut c_int, minor: *mut c_int) -> c_int {
+extern "C" fn nvmlDeviceGetCudaComputeCapability(
+    device: usize,
+    major: *mut c_int,
+    minor: *mut c_int,
+) -> c_int {
     answer("nvmlDeviceGetCudaComputeCapability", || {
         gpu(device)?;
         put(major, Config::get().capability.0)?;
@@ -180,5 +184,13 @@ extern "C" fn nvmlDeviceGetUtilizationRates(device: usize, to: *mut [c_uint; 2])
     answer("nvmlDeviceGetUtilizationRates", || {
         let busy = if processes::busy(gpu(device)?) > 0 { 97 } else { 0 };
         put(to, [busy, busy / 2])
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn nvmlDeviceGetVirtualizationMode(device: usize, to: *mut c_uint) -> c_int {
+    answer("nvmlDeviceGetVirtualizationMode", || {
+        gpu(device)?;
+        put(to, 0)
     })
 }

@@ -22,9 +22,8 @@ extern "C" fn nvmlDeviceGetP2PStatus(a: usize, b: usize, which: c_uint, to: *mut
             3 | 4 => (P2p::Read, b, a),
             _ => return Err(INVALID_ARGUMENT),
         };
-        let told = config.p2p.iter().find(|(k, _, pair)| {
-            *k == kind && pair.is_none_or(|p| p.covers(from, to_gpu))
-        });
+        let told =
+            config.p2p.iter().find(|(k, _, pair)| *k == kind && pair.is_none_or(|p| p.covers(from, to_gpu)));
         // The access itself is always one of `a` to the memory of `b`.
         let usual = match kind {
             P2p::Nvlink if config.nvlinks == 0 => NOT_SUPPORTED,

@@ -54,18 +54,39 @@ fn list(name: &str, device: usize, count: *mut c_uint, to: *mut Process, compute
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn nvmlDeviceGetComputeRunningProcesses_v3(device: usize, n: *mut c_uint, to: *mut Process) -> c_int {
+extern "C" fn nvmlDeviceGetComputeRunningProcesses_v3(
+    device: usize,
+    n: *mut c_uint,
+    to: *mut Process,
+) -> c_int {
     list("nvmlDeviceGetComputeRunningProcesses_v3", device, n, to, true)
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn nvmlDeviceGetComputeRunningProcesses_v2(device: usize, n: *mut c_uint, to: *mut Process) -> c_int {
+extern "C" fn nvmlDeviceGetComputeRunningProcesses_v2(
+    device: usize,
+    n: *mut c_uint,
+    to: *mut Process,
+) -> c_int {
     list("nvmlDeviceGetComputeRunningProcesses_v2", device, n, to, true)
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn nvmlDeviceGetGraphicsRunningProcesses_v3(device: usize, n: *mut c_uint, to: *mut Process) -> c_int {
+extern "C" fn nvmlDeviceGetGraphicsRunningProcesses_v3(
+    device: usize,
+    n: *mut c_uint,
+    to: *mut Process,
+) -> c_int {
     list("nvmlDeviceGetGraphicsRunningProcesses_v3", device, n, to, false)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn nvmlDeviceGetGraphicsRunningProcesses_v2(
+    device: usize,
+    n: *mut c_uint,
+    to: *mut Process,
+) -> c_int {
+    list("nvmlDeviceGetGraphicsRunningProcesses_v2", device, n, to, false)
 }
 
 #[unsafe(no_mangle)]

@@ -138,7 +138,7 @@ fn fill<T: Copy + Send + 'static>(at: u64, value: T, n: usize, stream: usize) ->
 #[unsafe(no_mangle)]
 extern "C" fn cuMemsetD32Async(at: u64, value: u32, n: usize, stream: usize) -> c_int {
     answer("cuMemsetD32Async", || {
-        if at % 4 != 0 {
+        if !at.is_multiple_of(4) {
             return Err(INVALID_VALUE);
         }
         fill(at, value, n, stream).map(|_| ())

@@ -124,7 +124,12 @@ extern "C" fn cuDeviceCanAccessPeer(can: *mut c_int, device: c_int, peer: c_int)
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuDeviceGetP2PAttribute(value: *mut c_int, attribute: c_int, device: c_int, peer: c_int) -> c_int {
+extern "C" fn cuDeviceGetP2PAttribute(
+    value: *mut c_int,
+    attribute: c_int,
+    device: c_int,
+    peer: c_int,
+) -> c_int {
     answer("cuDeviceGetP2PAttribute", || {
         let (device, peer) = (world::device(device)?, world::device(peer)?);
         if device == peer {

@@ -35,10 +35,9 @@ fn known(code: c_int) -> Option<(&'static CStr, &'static CStr)> {
         101 => (c"CUDA_ERROR_INVALID_DEVICE", c"invalid device ordinal"),
         201 => (c"CUDA_ERROR_INVALID_CONTEXT", c"invalid device context"),
         209 => (c"CUDA_ERROR_NO_BINARY_FOR_GPU", c"no kernel image is available for execution on the device"),
-        217 => (
-            c"CUDA_ERROR_PEER_ACCESS_UNSUPPORTED",
-            c"peer access is not supported between these two devices",
-        ),
+        217 => {
+            (c"CUDA_ERROR_PEER_ACCESS_UNSUPPORTED", c"peer access is not supported between these two devices")
+        }
         218 => (c"CUDA_ERROR_INVALID_PTX", c"a PTX JIT compilation failed"),
         222 => (
             c"CUDA_ERROR_UNSUPPORTED_PTX_VERSION",

@@ -132,7 +132,11 @@ extern "C" fn cuLaunchKernel(
             // SAFETY: the caller gives a pointer to a value of its size for every parameter.
             unsafe {
                 let at = *parameters.add(i);
-                if *size == 4 { u64::from(at.cast::<u32>().read_unaligned()) } else { at.cast::<u64>().read_unaligned() }
+                if *size == 4 {
+                    u64::from(at.cast::<u32>().read_unaligned())
+                } else {
+                    at.cast::<u64>().read_unaligned()
+                }
             }
         };
         let launch = Launch {
