@@ -1,0 +1,383 @@
+//! Every way in which transfers go wrong is caught and named by `peerfix bench`; a clean driver is never accused.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod common;
+use common::fakes::{Bench, old_driver};
+use common::run::Ran;
+use peerfix::bench::record::{Arm, Outcome, PairRecord, Record};
+use std::time::Duration;
+
+/// Addresses of the fake GPUs 0 and 1.
+const GPU: [&str; 2] = ["0000:1a:00.0", "0000:2b:00.0"];
+
+/// Arms whose data pass the peer path.
+const PEER: [&str; 6] = ["first-page", "ce-read", "ce-write", "sm-read", "sm-write", "resident"];
+
+/// What one run of the benchmark gave.
+struct Run {
+    ran: Ran,
+    record: Option<Record>,
+    wall: Duration,
+}
+
+fn bench_with(bench: &Bench, more: &[&str]) -> Run {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("record.json");
+    let mut args = vec!["bench", "--quick", "-o", file.to_str().unwrap()];
+    args.extend(more);
+    let (ran, wall) = bench.run(&args);
+    let record = std::fs::read_to_string(&file).ok().map(|text| serde_json::from_str(&text).unwrap());
+    Run { ran, record, wall }
+}
+
+fn bench(config: &str) -> Run {
+    bench_with(&Bench::of(config), &[])
+}
+
+impl Run {
+    #[track_caller]
+    fn record(&self) -> &Record {
+        self.record.as_ref().unwrap_or_else(|| panic!("no record: {:?}", self.ran))
+    }
+
+    #[track_caller]
+    fn pair(&self, from: usize, to: usize) -> &PairRecord {
+        self.record().pairs.iter().find(|p| p.from == GPU[from] && p.to == GPU[to]).unwrap()
+    }
+
+    /// Checks the exit code.
+    #[track_caller]
+    fn exits(&self, code: i32) -> &Self {
+        assert_eq!(self.ran.code, code, "{:?}\n{}", self.ran, self.brief());
+        self
+    }
+
+    /// Every arm in a line, for messages.
+    fn brief(&self) -> String {
+        let Some(record) = &self.record else { return "no record".to_owned() };
+        let mut text = format!("{} s, phases {:?}\n", record.seconds, record.phases);
+        for note in &record.notes {
+            text += &format!("note: {note}\n");
+        }
+        let pairs = record.pairs.iter().map(|p| (format!("{}>{}", p.from, p.to), &p.arms));
+        for (name, arms) in pairs.chain([("fabric".to_owned(), &record.fabric)]) {
+            for arm in arms {
+                text += &format!(
+                    "{name} {} {:?} {} {:?} {}\n",
+                    arm.name, arm.outcome, arm.median, arm.errors, arm.why
+                );
+            }
+        }
+        text
+    }
+
+    fn arms(&self) -> impl Iterator<Item = &Arm> {
+        let record = self.record();
+        record.pairs.iter().flat_map(|p| &p.arms).chain(&record.fabric)
+    }
+
+    /// No arm of the pair was found wrong.
+    #[track_caller]
+    fn clean(&self, from: usize, to: usize) {
+        for arm in &self.pair(from, to).arms {
+            let right = matches!(arm.outcome, Outcome::Measured | Outcome::Skipped | Outcome::Refused);
+            // Arms over both directions share the fault of the other one.
+            let shared = ["bidirectional", "allreduce"].iter().any(|n| arm.name.starts_with(n));
+            assert!(right || shared, "{} of the clean direction: {}", arm.name, self.brief());
+        }
+    }
+}
+
+fn arm<'a>(pair: &'a PairRecord, name: &str) -> &'a Arm {
+    pair.arms.iter().find(|a| a.name == name).unwrap_or_else(|| panic!("no arm {name}"))
+}
+
+/// Peer arms of the pair with wrong data, and the mechanisms in them.
+fn corrupt(pair: &PairRecord) -> Vec<(String, Vec<String>)> {
+    pair.arms
+        .iter()
+        .filter(|a| a.outcome == Outcome::Corrupt)
+        .map(|a| (a.name.clone(), a.errors.iter().map(|e| e.mechanism.clone()).collect()))
+        .collect()
+}
+
+/// Seeds with which the clean driver runs: `PEERFIX_FAKE_SEEDS`, else a few.
+fn seeds() -> u64 {
+    std::env::var("PEERFIX_FAKE_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(3)
+}
+
+#[test]
+fn a_clean_driver_is_never_accused() {
+    for seed in 1..=seeds() {
+        let noise = [0.0, 0.002, 0.02][seed as usize % 3];
+        let run = bench(&format!("seed={seed};noise={noise}"));
+        run.exits(0);
+        assert_eq!(run.record().pairs.len(), 2);
+        for arm in run.arms() {
+            assert!(
+                matches!(arm.outcome, Outcome::Measured | Outcome::Skipped) && arm.errors.is_empty(),
+                "seed {seed}, {}: {}",
+                arm.name,
+                run.brief()
+            );
+        }
+        for pair in &run.record().pairs {
+            for name in PEER.iter().chain(&["staged", "staged-double"]) {
+                let arm = arm(pair, name);
+                assert_eq!(arm.outcome, Outcome::Measured, "{name}: {}", run.brief());
+                assert!(arm.words_checked > 0, "{name} was not checked");
+            }
+        }
+    }
+}
+
+#[test]
+fn wrong_data_is_caught_and_named_by_its_mechanism() {
+    for (fault, mechanisms) in [
+        ("drop-sector:64", &["untouched"][..]),
+        ("drop", &["untouched", "one-direction"]),
+        ("zeros", &["zero"]),
+        ("flip:16", &["torn", "other"]),
+        ("mirror", &["mirror"]),
+    ] {
+        let run = bench(&format!("fault={fault};pair=0>1"));
+        run.exits(1);
+        let found = corrupt(run.pair(0, 1));
+        assert!(!found.is_empty(), "{fault}: {}", run.brief());
+        let first = &found[0].1[0];
+        assert!(mechanisms.contains(&first.as_str()), "{fault} is called {first}: {}", run.brief());
+        run.clean(1, 0);
+        // The control is clean: the fault is the peer path's, not the host's.
+        assert_eq!(arm(run.pair(0, 1), "staged").outcome, Outcome::Measured, "{}", run.brief());
+    }
+}
+
+#[test]
+fn after_a_wrong_first_page_the_pair_moves_nothing_more_by_peer() {
+    let run = bench("fault=zeros;pair=0>1");
+    let pair = run.pair(0, 1);
+    assert_eq!(arm(pair, "first-page").outcome, Outcome::Corrupt, "{}", run.brief());
+    for name in ["ce-read", "ce-write", "sm-read", "sm-write"] {
+        let moved = pair.arms.iter().find(|a| a.name == name && a.outcome != Outcome::Skipped);
+        assert!(moved.is_none(), "{name}: {}", run.brief());
+    }
+}
+
+#[test]
+fn faults_of_large_transfers_are_caught_after_a_clean_first_page() {
+    for (fault, mechanism) in [
+        ("drop-sector:4096", "untouched"),
+        ("drop-sector:100000", "untouched"),
+        ("shift", "shifted"),
+        ("foreign", "foreign-buffer"),
+        ("zeros", "zero"),
+    ] {
+        let run = bench(&format!("fault={fault};pair=0>1;min=64K"));
+        run.exits(1);
+        let pair = run.pair(0, 1);
+        assert_eq!(arm(pair, "first-page").outcome, Outcome::Measured, "{fault}: {}", run.brief());
+        let found = corrupt(pair);
+        let named = found.iter().any(|(_, mechanisms)| mechanisms.iter().any(|m| m == mechanism));
+        assert!(named, "{fault} is not called {mechanism}: {}", run.brief());
+        run.clean(1, 0);
+    }
+}
+
+#[test]
+fn stale_data_is_told_from_data_that_never_came() {
+    let run = bench("fault=stale;pair=0>1");
+    run.exits(1);
+    let named = corrupt(run.pair(0, 1)).iter().any(|(_, m)| m.iter().any(|m| m == "stale"));
+    assert!(named, "{}", run.brief());
+    run.clean(1, 0);
+}
+
+#[test]
+fn the_engine_and_direction_at_fault_are_the_ones_named() {
+    for (filter, name) in [
+        ("engine=ce;op=read", "ce-read"),
+        ("engine=ce;op=write", "ce-write"),
+        ("engine=sm;op=read", "sm-read"),
+        ("engine=sm;op=write", "sm-write"),
+    ] {
+        let run = bench(&format!("fault=drop-sector:512;pair=0>1;min=64K;{filter}"));
+        run.exits(1);
+        let found = corrupt(run.pair(0, 1));
+        assert!(found.iter().any(|(arm, _)| arm == name), "{filter}: {}", run.brief());
+        let all = ["ce-read", "ce-write", "sm-read", "sm-write"];
+        for other in all.iter().filter(|n| **n != name) {
+            assert!(!found.iter().any(|(arm, _)| arm == other), "{filter}, {other}: {}", run.brief());
+        }
+    }
+}
+
+#[test]
+fn a_flag_that_overtakes_its_data_is_caught_by_the_resident_consumer_alone() {
+    let run = bench("fault=late;pair=0>1");
+    run.exits(1);
+    let found: Vec<_> = corrupt(run.pair(0, 1)).into_iter().map(|(arm, _)| arm).collect();
+    assert_eq!(found, ["resident"], "{}", run.brief());
+}
+
+#[test]
+fn wrong_data_through_the_host_speak_of_the_host() {
+    let run = bench("fault=flip:4096;path=host;min=64K");
+    run.exits(1);
+    let staged = arm(run.pair(0, 1), "staged");
+    assert_eq!(staged.outcome, Outcome::Corrupt, "{}", run.brief());
+    let told = run.ran.printed().to_lowercase() + &run.record().notes.join(" ").to_lowercase();
+    assert!(told.contains("host"), "{told}");
+    for name in ["ce-read", "sm-read"] {
+        assert_ne!(arm(run.pair(0, 1), name).outcome, Outcome::Corrupt, "{}", run.brief());
+    }
+}
+
+#[test]
+fn a_slow_direction_is_measured_not_accused() {
+    let run = bench("fault=slow:400;pair=0>1");
+    run.exits(0);
+    for name in ["ce-read", "ce-write", "sm-read", "sm-write"] {
+        let (slow, fast) = (arm(run.pair(0, 1), name).median, arm(run.pair(1, 0), name).median);
+        assert!(slow < fast / 3.0, "{name} {slow} {fast}: {}", run.brief());
+    }
+}
+
+#[test]
+fn a_hang_names_its_arm_and_the_run_goes_on() {
+    let run = bench("fault=hang;engine=sm;op=read;pair=0>1;min=64K");
+    assert_eq!(arm(run.pair(0, 1), "sm-read").outcome, Outcome::Hang, "{}", run.brief());
+    assert_eq!(arm(run.pair(0, 1), "staged").outcome, Outcome::Measured, "{}", run.brief());
+    run.clean(1, 0);
+    assert_eq!(arm(run.pair(1, 0), "sm-read").outcome, Outcome::Measured, "{}", run.brief());
+    assert_ne!(run.ran.code, 0, "{}", run.brief());
+    assert!(run.wall < Duration::from_secs(100), "{:?}", run.wall);
+}
+
+#[test]
+fn a_hang_in_the_first_page_ends_the_pair_only() {
+    let run = bench("fault=hang;pair=0>1");
+    assert_eq!(arm(run.pair(0, 1), "first-page").outcome, Outcome::Hang, "{}", run.brief());
+    run.clean(1, 0);
+    assert_eq!(arm(run.pair(1, 0), "ce-read").outcome, Outcome::Measured, "{}", run.brief());
+}
+
+#[test]
+fn a_crash_names_its_arm_and_the_run_goes_on() {
+    let run = bench("fault=crash;engine=sm;op=write;pair=0>1;min=64K");
+    assert_eq!(arm(run.pair(0, 1), "sm-write").outcome, Outcome::Crash, "{}", run.brief());
+    assert_eq!(arm(run.pair(0, 1), "staged").outcome, Outcome::Measured, "{}", run.brief());
+    run.clean(1, 0);
+    assert_eq!(arm(run.pair(1, 0), "sm-write").outcome, Outcome::Measured, "{}", run.brief());
+    assert_ne!(run.ran.code, 0, "{}", run.brief());
+}
+
+#[test]
+fn a_refusal_of_one_direction_is_recorded_for_that_direction() {
+    let run = bench("fault=refuse;pair=0>1;p2p-read=1@0>1");
+    run.exits(0);
+    let (refused, granted) = (run.pair(0, 1), run.pair(1, 0));
+    assert_eq!((refused.granted, granted.granted), (Some(false), Some(true)), "{}", run.brief());
+    assert_eq!(arm(refused, "sm-read").outcome, Outcome::Refused, "{}", run.brief());
+    assert_eq!(arm(refused, "staged").outcome, Outcome::Measured, "{}", run.brief());
+    assert_eq!(arm(granted, "sm-read").outcome, Outcome::Measured, "{}", run.brief());
+}
+
+#[test]
+fn an_unknown_error_code_is_told_as_it_is() {
+    let run = bench("fault=error:226;engine=ce;op=write;pair=0>1;min=64K");
+    let failed = arm(run.pair(0, 1), "ce-write");
+    assert_eq!(failed.outcome, Outcome::Failed, "{}", run.brief());
+    assert!(failed.why.contains("226"), "{}", failed.why);
+    assert_eq!(arm(run.pair(0, 1), "staged").outcome, Outcome::Measured, "{}", run.brief());
+    run.clean(1, 0);
+}
+
+#[test]
+fn sixteen_gpus_are_finished() {
+    let run = bench("gpus=16;memory=256M;order=reversed");
+    run.exits(0);
+    assert_eq!((run.record().gpus.len(), run.record().pairs.len()), (16, 240), "{}", run.brief());
+    for arm in run.arms() {
+        assert!(matches!(arm.outcome, Outcome::Measured | Outcome::Skipped), "{}", run.brief());
+    }
+}
+
+#[test]
+fn little_memory_makes_smaller_buffers() {
+    let run = bench("memory=1G;free=24M");
+    run.exits(0);
+    assert_eq!(arm(run.pair(0, 1), "ce-read").outcome, Outcome::Measured, "{}", run.brief());
+}
+
+#[test]
+fn a_gpu_too_old_for_system_scope_skips_what_needs_it() {
+    let run = bench("capability=6.1");
+    run.exits(0);
+    let resident = arm(run.pair(0, 1), "resident");
+    assert_eq!(resident.outcome, Outcome::Skipped, "{}", run.brief());
+    assert!(resident.why.contains("6.1") || resident.why.contains("7.0"), "{}", resident.why);
+    assert_eq!(arm(run.pair(0, 1), "ce-read").outcome, Outcome::Measured, "{}", run.brief());
+}
+
+#[test]
+fn busy_gpus_are_refused_with_the_process_named() {
+    let pid = std::process::id();
+    let run = bench(&format!("busy=1:{pid}:512M"));
+    run.exits(3);
+    let told = run.ran.printed();
+    for word in [pid.to_string().as_str(), GPU[1], "512", "--wait"] {
+        assert!(told.contains(word), "`{word}` is not in: {told}");
+    }
+}
+
+#[test]
+fn its_own_contexts_make_no_gpu_busy() {
+    let folder = tempfile::tempdir().unwrap();
+    bench(&format!("state={}", folder.path().display())).exits(0);
+}
+
+#[test]
+fn a_host_without_a_usable_pair_is_told_why() {
+    for (config, word) in [("gpus=0", "GPU"), ("gpus=1", "one GPU"), ("mig=on", "MIG")] {
+        let run = bench(config);
+        run.exits(6);
+        assert!(run.ran.stderr.contains(word), "{config}: {}", run.ran.stderr);
+    }
+}
+
+#[test]
+fn a_host_without_the_driver_is_told_so() {
+    let nowhere = tempfile::tempdir().unwrap();
+    let run = bench_with(&Bench { libraries: nowhere.path().into(), ..Bench::of("") }, &[]);
+    run.exits(6);
+    assert!(run.ran.stderr.contains("libcuda.so.1"), "{}", run.ran.stderr);
+}
+
+#[test]
+fn an_old_driver_is_told_by_what_it_lacks() {
+    let run = bench_with(&Bench { libraries: old_driver(), ..Bench::of("") }, &[]);
+    run.exits(6);
+    assert!(run.ran.stderr.contains("lacks cu"), "{}", run.ran.stderr);
+}
+
+#[test]
+fn a_driver_that_cannot_start_is_told_by_its_code() {
+    let run = bench("fault=error:999;call=cuInit");
+    run.exits(6);
+    assert!(run.ran.stderr.contains("999"), "{}", run.ran.stderr);
+}
+
+#[test]
+fn without_nvml_the_transfers_are_measured_all_the_same() {
+    let run = bench("fault=error:18;call=nvmlInit_v2");
+    run.exits(0);
+    assert_eq!(arm(run.pair(0, 1), "ce-read").outcome, Outcome::Measured, "{}", run.brief());
+    assert!(run.record().gpus.iter().all(|g| g.bar1.is_none()), "{}", run.brief());
+}
+
+#[test]
+fn replays_are_tied_to_the_arm() {
+    let run = bench("replays=3");
+    let grown = arm(run.pair(0, 1), "ce-read").deltas.replays;
+    assert!(grown.is_some_and(|n| n > 0), "{grown:?}: {}", run.brief());
+}
