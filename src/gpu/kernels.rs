@@ -154,7 +154,7 @@ pub const ALL: [Kernel; 9] = [FILL, POISON, VERIFY, COPY, CHASE, GATE, PRODUCE, 
 /// Symbols of `libcuda.so.1` that are bound when the library is opened; one that is missing is an error that names it.
 ///
 /// Driver API versions from 10.1 (R418) on have them all.
-pub const SYMBOLS: [&str; 41] = [
+pub const SYMBOLS: [&str; 40] = [
     "cuInit",
     "cuDriverGetVersion",
     "cuGetErrorName",
@@ -167,7 +167,6 @@ pub const SYMBOLS: [&str; 41] = [
     "cuDeviceGetAttribute",
     "cuDeviceGetPCIBusId",
     "cuDeviceCanAccessPeer",
-    "cuDeviceGetP2PAttribute",
     "cuDevicePrimaryCtxRetain",
     "cuDevicePrimaryCtxRelease_v2",
     "cuCtxSetCurrent",

@@ -21,7 +21,6 @@ dl_api! {
         fn attribute = "cuDeviceGetAttribute" (*mut c_int, c_int, c_int) -> c_int;
         fn bus_id = "cuDeviceGetPCIBusId" (*mut c_char, c_int, c_int) -> c_int;
         fn can_access_peer = "cuDeviceCanAccessPeer" (*mut c_int, c_int, c_int) -> c_int;
-        fn p2p_attribute = "cuDeviceGetP2PAttribute" (*mut c_int, c_int, c_int, c_int) -> c_int;
         fn retain = "cuDevicePrimaryCtxRetain" (*mut Handle, c_int) -> c_int;
         fn release = "cuDevicePrimaryCtxRelease_v2" (c_int) -> c_int;
         fn set_current = "cuCtxSetCurrent" (Handle) -> c_int;

@@ -62,7 +62,7 @@ pub struct HostBuffer {
 unsafe impl Send for HostBuffer {}
 
 impl HostBuffer {
-    /// Allocates pinned memory that all contexts can copy from and map, filled with zeros.
+    /// Allocates pinned memory that all contexts can copy from and map. Fresh pages of the kernel are zero.
     pub fn new(context: &Context, bytes: u64) -> Result<Self, CudaError> {
         context.enter()?;
         let api = context.api();
@@ -74,8 +74,6 @@ impl HostBuffer {
             return Err(CudaError::Nonsense { call: "cuMemHostAlloc", what: "a null pointer".to_owned() });
         }
         let mut buffer = Self { context: context.clone(), pointer, device_address: 0, bytes };
-        // SAFETY: `pointer` addresses `size` bytes, and nothing else knows of it yet.
-        unsafe { std::ptr::write_bytes(pointer.cast::<u8>(), 0, size) };
         // SAFETY: stores one device pointer; the memory was allocated as mapped.
         let code = unsafe { (api.host_pointer)(&raw mut buffer.device_address, pointer, 0) };
         api.check("cuMemHostGetDevicePointer_v2", code)?;
