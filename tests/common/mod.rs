@@ -16,6 +16,7 @@ pub mod machine;
 pub mod nvidia;
 pub mod nvidia_smi;
 pub mod pci;
+pub mod ptx;
 pub mod run;
 
 use std::os::unix::fs::symlink;
