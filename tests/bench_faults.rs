@@ -294,7 +294,7 @@ fn an_unknown_error_code_is_told_as_it_is() {
 
 #[test]
 fn sixteen_gpus_are_finished() {
-    let run = bench("gpus=16;memory=256M;order=reversed");
+    let run = bench("gpus=16;memory=64M;order=reversed");
     run.exits(0);
     assert_eq!((run.record().gpus.len(), run.record().pairs.len()), (16, 240), "{}", run.brief());
     for arm in run.arms() {
@@ -304,7 +304,7 @@ fn sixteen_gpus_are_finished() {
 
 #[test]
 fn little_memory_makes_smaller_buffers() {
-    let run = bench("memory=1G;free=24M");
+    let run = bench("memory=1G;free=52M");
     run.exits(0);
     assert_eq!(arm(run.pair(0, 1), "ce-read").outcome, Outcome::Measured, "{}", run.brief());
 }

@@ -120,7 +120,7 @@ impl Default for Config {
             reversed: false,
             name: "NVIDIA Fake 9000".into(),
             capability: (9, 0),
-            memory: 1 << 30,
+            memory: 128 << 20,
             free: 0,
             bar1: 2 << 30,
             driver: "580.65.06".into(),
