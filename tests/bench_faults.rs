@@ -294,7 +294,7 @@ fn an_unknown_error_code_is_told_as_it_is() {
 
 #[test]
 fn sixteen_gpus_are_finished() {
-    let run = bench("gpus=16;memory=64M;order=reversed");
+    let run = bench("gpus=16;order=reversed");
     run.exits(0);
     assert_eq!((run.record().gpus.len(), run.record().pairs.len()), (16, 240), "{}", run.brief());
     for arm in run.arms() {

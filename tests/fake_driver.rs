@@ -314,7 +314,7 @@ fn calls_return_the_codes_of_the_driver() {
         contexts[1].enable_peer(&contexts[0]).unwrap();
         assert_eq!(contexts[0].disable_peer(&contexts[1]).unwrap_err().code(), Some(705));
         let held = Buffer::new(&contexts[0], 3 << 20).unwrap();
-        assert_eq!(contexts[0].memory().unwrap(), (1 << 20, 128 << 20));
+        assert_eq!(contexts[0].memory().unwrap(), (1 << 20, 64 << 20));
         assert!(Buffer::new(&contexts[0], 2 << 20).err().unwrap().out_of_memory());
         drop(held);
         Buffer::new(&contexts[0], 2 << 20).unwrap();
