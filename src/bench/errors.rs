@@ -137,6 +137,11 @@ impl ErrorMap {
         !self.found.is_empty() && self.found.keys().all(|mechanism| *mechanism == Mechanism::Untouched)
     }
 
+    /// The mechanism of most words.
+    pub fn most(&self) -> Option<Mechanism> {
+        self.found.iter().max_by_key(|(_, found)| found.words).map(|(mechanism, _)| *mechanism)
+    }
+
     /// Renames what was untouched: the initiator's own view showed right data.
     pub fn as_mirror(&mut self) {
         if let Some(found) = self.found.remove(&Mechanism::Untouched) {

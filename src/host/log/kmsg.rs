@@ -8,10 +8,10 @@ use nix::fcntl::OFlag;
 use std::io::{ErrorKind, Read};
 use std::os::unix::fs::OpenOptionsExt;
 
-const PATH: &str = "/dev/kmsg";
+pub(super) const PATH: &str = "/dev/kmsg";
 
 /// Largest record the kernel hands out is 8 KiB (`PRINTK_MESSAGE_MAX` is less; CONSOLE_EXT_LOG_MAX 8192).
-const RECORD: usize = 16 << 10;
+pub(super) const RECORD: usize = 16 << 10;
 
 /// Reads the ring buffer without waiting for new messages.
 pub(super) fn read() -> Result<KernelLog, Unknown> {
@@ -50,7 +50,7 @@ pub(super) fn read() -> Result<KernelLog, Unknown> {
 
 /// `priority,sequence,microseconds,flags;message`, then ` KEY=value` rows; messages of user space (facility
 /// not 0) are left out. Flags: `c` begins or continues a fragment, `+` follows one.
-fn record(last: &mut LastBoot, number: usize, raw: &[u8]) {
+pub(super) fn record(last: &mut LastBoot, number: usize, raw: &[u8]) {
     let text = String::from_utf8_lossy(raw);
     let Some((head, body)) = text.split_once(';') else { return };
     let mut fields = head.split(',');

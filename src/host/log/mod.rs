@@ -1,10 +1,13 @@
 //! The kernel log of the present boot: captured text, `/dev/kmsg`, or `journalctl -k -b -o json`.
 
 mod boot;
+mod follow;
 mod journal;
 mod kmsg;
 mod prefix;
 mod subprocess;
+
+pub use follow::Follower;
 
 use crate::root::{Evidence, Fact, LOG_LIMIT, Root, Unknown, Why};
 use boot::LastBoot;

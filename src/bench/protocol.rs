@@ -1,0 +1,175 @@
+//! What parent and worker say to each other: one JSON object per line, the job to the worker's standard input,
+//! events from its standard output. Every event is a heartbeat.
+
+use super::record::Arm;
+use serde::{Deserialize, Serialize};
+
+/// What a worker is to do.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Job {
+    /// Fewer and smaller samples.
+    pub quick: bool,
+    /// Key of the patterns.
+    pub seed: u64,
+    /// Seconds that the measurements may take; 0 without limit.
+    pub budget_s: f64,
+    /// GPUs by BDF; tasks name them by their place here.
+    pub gpus: Vec<JobGpu>,
+    /// In order.
+    pub tasks: Vec<Task>,
+}
+
+/// One GPU of a job.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobGpu {
+    /// BDF.
+    pub bdf: String,
+    /// PCI functions from the root port to the GPU, whose AER counters are watched.
+    pub path: Vec<String>,
+}
+
+/// One piece of work that a hang or crash ends.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Task {
+    /// All arms of two GPUs in both directions, nothing else running.
+    Pair {
+        /// First GPU.
+        a: usize,
+        /// Second GPU.
+        b: usize,
+        /// Every arm; else first page and copy engine only.
+        full: bool,
+    },
+    /// Disjoint pairs at once, both directions.
+    Round {
+        /// Number, from 1.
+        number: usize,
+        /// Pairs.
+        pairs: Vec<(usize, usize)>,
+    },
+    /// All ordered pairs at once.
+    Dense {
+        /// Pairs, each for both directions.
+        pairs: Vec<(usize, usize)>,
+    },
+}
+
+/// A GPU as the driver describes it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceFacts {
+    /// BDF.
+    pub bdf: String,
+    /// Name.
+    pub name: String,
+    /// UUID, hexadecimal; empty where the driver gives none.
+    pub uuid: String,
+    /// Compute capability.
+    pub capability: String,
+    /// Bytes of memory.
+    pub memory: u64,
+    /// Shares the processor's memory.
+    pub integrated: bool,
+}
+
+/// An event of a worker.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+pub enum Event {
+    /// The driver is up.
+    Devices {
+        /// Version of the driver API.
+        api: i32,
+        /// GPUs in the driver's order.
+        devices: Vec<DeviceFacts>,
+    },
+    /// The driver cannot be used.
+    NoDriver {
+        /// Why.
+        why: String,
+        /// The library is there and lacks a function.
+        old: bool,
+    },
+    /// A task begins.
+    Task {
+        /// Its place in the job.
+        index: usize,
+    },
+    /// An arm, or one sample of it, begins.
+    At {
+        /// Source; empty for arms over all GPUs.
+        from: String,
+        /// Destination.
+        to: String,
+        /// Name.
+        arm: String,
+        /// Unit.
+        unit: String,
+        /// Bytes.
+        bytes: u64,
+    },
+    /// A sample was taken.
+    Sample {
+        /// Source.
+        from: String,
+        /// Destination.
+        to: String,
+        /// Name of the arm.
+        arm: String,
+        /// Value.
+        value: f64,
+    },
+    /// Alive.
+    Beat,
+    /// An arm is finished.
+    Arm {
+        /// Source; empty for arms over all GPUs.
+        from: String,
+        /// Destination.
+        to: String,
+        /// The arm.
+        arm: Arm,
+    },
+    /// The driver's answer for `to` accessing `from`.
+    Granted {
+        /// Source.
+        from: String,
+        /// Destination.
+        to: String,
+        /// Granted.
+        granted: bool,
+    },
+    /// A pair whose peer arms have ended.
+    PairDown {
+        /// One GPU.
+        a: usize,
+        /// The other.
+        b: usize,
+        /// Why.
+        why: String,
+    },
+    /// Time that a phase took.
+    Phase {
+        /// Name.
+        name: String,
+        /// Seconds, added to earlier ones of that name.
+        seconds: f64,
+    },
+    /// A remark for the record.
+    Note {
+        /// In words.
+        text: String,
+    },
+    /// How buffers were allocated.
+    Method {
+        /// In words.
+        text: String,
+    },
+    /// The driver's state is lost; the worker ends and another one has to go on.
+    Broken {
+        /// Why.
+        why: String,
+    },
+    /// All tasks are done.
+    Done,
+}

@@ -1,0 +1,73 @@
+//! The worker process: brings the driver up, takes a job, runs its tasks in order, tells the parent everything.
+
+mod concurrent;
+mod measure;
+mod pair;
+mod session;
+mod small;
+mod start;
+
+use super::protocol::{Event, Job, Task};
+use super::rig::{Host, Rig};
+use session::{Session, Stop, tell};
+use std::collections::BTreeMap;
+
+/// Everything of one worker.
+pub(super) struct Bench {
+    session: Session,
+    rigs: Vec<Rig>,
+    host: Host,
+    /// NVML's index of each GPU of the job.
+    indices: Vec<u32>,
+    /// Pairs whose peer arms have ended, with the reason.
+    down: BTreeMap<(usize, usize), String>,
+    /// Rounds of all-reduce so far.
+    rounds: u32,
+}
+
+/// Runs as a worker: job from standard input, events to standard output.
+pub fn run() {
+    let result = match start::start() {
+        Ok(Some((mut bench, job))) => bench.tasks(&job),
+        Ok(None) => Ok(()),
+        Err(stop) => Err(stop),
+    };
+    if let Err(Stop::Broken(why)) = result {
+        let _ = tell(&Event::Broken { why });
+    }
+    // The driver's own threads may hang on the way down; the parent has all it needs.
+    std::process::exit(0);
+}
+
+impl Bench {
+    fn tasks(&mut self, job: &Job) -> Result<(), Stop> {
+        for (index, task) in job.tasks.iter().enumerate() {
+            self.session.tell(&Event::Task { index })?;
+            match task {
+                Task::Pair { a, b, full } => self.pair(*a, *b, *full)?,
+                Task::Round { number, pairs } => {
+                    self.concurrent(&format!("round-{number}"), pairs)?;
+                }
+                Task::Dense { pairs } => self.concurrent("dense", pairs)?,
+            }
+        }
+        self.session.phase("")?;
+        self.session.tell(&Event::Done)
+    }
+
+    /// Ends the peer arms of a pair.
+    fn take_down(&mut self, a: usize, b: usize, why: &str) -> Result<(), Stop> {
+        self.down.insert((a.min(b), a.max(b)), why.to_owned());
+        self.session.tell(&Event::PairDown { a, b, why: why.to_owned() })
+    }
+
+    /// After a failed call: the worker ends where the contexts no longer work.
+    fn still_works(&self, a: usize, b: usize) -> Result<(), Stop> {
+        for rig in [a, b].iter().filter_map(|at| self.rigs.get(*at)) {
+            if let Err(error) = rig.context.synchronize() {
+                return Err(Stop::Broken(format!("GPU {} is lost to this process: {error}", rig.bdf)));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,193 @@
+//! What the tasks of one worker share: the way to the parent, patterns, counters, link samples, the clock.
+
+use super::super::check::Checked;
+use super::super::counters::{self, Counters};
+use super::super::pattern::Pattern;
+use super::super::protocol::Event;
+use super::super::record::{Arm, Deltas, LinkSample, Outcome};
+use super::super::sampler::Sampler;
+use super::super::stats;
+use crate::gpu::cuda::CudaError;
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+/// Left after an arm with faults: the kernel prints suppressed counts late.
+const AFTER_FAULTS: Duration = Duration::from_secs(6);
+
+/// Ends the task.
+#[derive(Debug)]
+pub(super) enum Stop {
+    /// The driver's state is lost: only a new process can go on.
+    Broken(String),
+    /// The parent is gone.
+    Orphaned,
+}
+
+/// Shared by all tasks.
+pub(super) struct Session {
+    pub(super) quick: bool,
+    pub(super) key: u64,
+    pub(super) deadline: Option<Instant>,
+    pub(super) counters: Counters,
+    pub(super) sampler: Sampler,
+    iteration: u16,
+    run: u64,
+    phase: Option<(&'static str, Instant)>,
+}
+
+/// An arm that is being measured.
+pub(super) struct Track {
+    pub(super) from: String,
+    pub(super) to: String,
+    pub(super) arm: Arm,
+}
+
+impl Track {
+    pub(super) fn new(from: &str, to: &str, name: impl Into<String>, unit: &str, bytes: u64) -> Self {
+        Self {
+            from: from.to_owned(),
+            to: to.to_owned(),
+            arm: Arm {
+                name: name.into(),
+                outcome: Outcome::Measured,
+                unit: unit.to_owned(),
+                bytes,
+                ..Arm::default()
+            },
+        }
+    }
+
+    /// Adds a check of the destination.
+    pub(super) fn checked(&mut self, checked: Checked) {
+        self.arm.words_checked += checked.words;
+        if !checked.errors.is_empty() {
+            self.arm.outcome = Outcome::Corrupt;
+            self.arm.why = "wrong data at the destination".to_owned();
+            self.arm.errors.extend(checked.errors);
+        }
+    }
+
+    /// Notes a failed call.
+    pub(super) fn failed(&mut self, error: &CudaError) {
+        if self.arm.outcome != Outcome::Corrupt {
+            self.arm.outcome = if error.peer_refused() { Outcome::Refused } else { Outcome::Failed };
+        }
+        self.arm.why = error.to_string();
+    }
+
+    /// Not run.
+    pub(super) fn skipped(mut self, outcome: Outcome, why: impl Into<String>) -> Self {
+        self.arm.outcome = outcome;
+        self.arm.why = why.into();
+        self
+    }
+
+    /// Still worth measuring.
+    pub(super) fn good(&self) -> bool {
+        self.arm.outcome == Outcome::Measured
+    }
+}
+
+impl Session {
+    pub(super) fn new(quick: bool, key: u64, counters: Counters, sampler: Sampler) -> Self {
+        Self { quick, key, deadline: None, counters, sampler, iteration: 0, run: 0, phase: None }
+    }
+
+    /// Tells the parent. Without a parent there is nobody to work for.
+    pub(super) fn tell(&self, event: &Event) -> Result<(), Stop> {
+        tell(event)
+    }
+
+    /// A sample of an arm begins.
+    pub(super) fn at(&self, track: &Track) -> Result<(), Stop> {
+        self.tell(&Event::At {
+            from: track.from.clone(),
+            to: track.to.clone(),
+            arm: track.arm.name.clone(),
+            unit: track.arm.unit.clone(),
+            bytes: track.arm.bytes,
+        })
+    }
+
+    /// A sample was taken.
+    pub(super) fn sample(&self, track: &mut Track, value: f64) -> Result<(), Stop> {
+        track.arm.samples.push(value);
+        self.tell(&Event::Sample {
+            from: track.from.clone(),
+            to: track.to.clone(),
+            arm: track.arm.name.clone(),
+            value,
+        })
+    }
+
+    /// The arm is complete.
+    pub(super) fn finish(&self, mut track: Track) -> Result<(), Stop> {
+        track.arm.median = stats::median(&track.arm.samples);
+        track.arm.interval = stats::interval(&track.arm.samples);
+        self.tell(&Event::Arm { from: track.from, to: track.to, arm: track.arm })
+    }
+
+    /// Books what the counters grew to an arm; after faults waits for what comes late.
+    pub(super) fn count(&mut self, track: &mut Track) -> Result<(), Stop> {
+        let grown = self.counters.grown();
+        self.book(track, grown)
+    }
+
+    fn book(&mut self, track: &mut Track, grown: Deltas) -> Result<(), Stop> {
+        let first = counters::faulted(&track.arm.deltas).is_none();
+        let faulted = counters::faulted(&grown).is_some();
+        counters::add(&mut track.arm.deltas, grown);
+        if faulted && first {
+            let until = Instant::now() + AFTER_FAULTS;
+            while Instant::now() < until {
+                self.tell(&Event::Beat)?;
+                std::thread::sleep(Duration::from_millis(500));
+            }
+            let late = self.counters.grown();
+            counters::add(&mut track.arm.deltas, late);
+        }
+        Ok(())
+    }
+
+    /// A pattern for a buffer that no earlier transfer used.
+    pub(super) fn pattern(&mut self, tag: u16) -> Pattern {
+        self.iteration = if self.iteration >= 4000 { 1 } else { self.iteration + 1 };
+        Pattern { key: self.key, tag, iteration: self.iteration }
+    }
+
+    /// Number of the next run of a kernel pair.
+    pub(super) fn next_run(&mut self) -> u64 {
+        self.run += 1;
+        self.run
+    }
+
+    /// Time is up.
+    pub(super) fn late(&self) -> bool {
+        self.deadline.is_some_and(|deadline| Instant::now() > deadline)
+    }
+
+    /// Ends the phase before and begins another; an empty name begins none.
+    pub(super) fn phase(&mut self, name: &'static str) -> Result<(), Stop> {
+        let ended = self.phase.take();
+        if !name.is_empty() {
+            self.phase = Some((name, Instant::now()));
+        }
+        if let Some((name, since)) = ended {
+            self.tell(&Event::Phase { name: name.to_owned(), seconds: since.elapsed().as_secs_f64() })?;
+        }
+        Ok(())
+    }
+
+    /// Links since the sampler began, those that were seen.
+    pub(super) fn links(&self) -> Vec<LinkSample> {
+        self.sampler.end().into_iter().flatten().collect()
+    }
+}
+
+/// Writes one event.
+pub(super) fn tell(event: &Event) -> Result<(), Stop> {
+    let mut line = serde_json::to_vec(event).unwrap_or_default();
+    line.push(b'\n');
+    let mut out = std::io::stdout().lock();
+    out.write_all(&line).and_then(|()| out.flush()).map_err(|_| Stop::Orphaned)
+}
