@@ -77,6 +77,11 @@ pub enum Command {
     History(StateArgs),
     /// One change in full
     Show(ShowArgs),
+    /// Measure peer and staged transfers of every pair of GPUs; write a record
+    Bench(BenchArgs),
+    /// A worker of `bench`
+    #[command(name = crate::bench::WORKER, hide = true)]
+    BenchWorker,
     /// The catalogue of rules
     Rules(RulesArgs),
     /// Completions for a shell
@@ -181,6 +186,34 @@ pub struct ShowArgs {
     /// State below this directory instead of `/`
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
+}
+
+/// `bench`.
+#[derive(Debug, Args)]
+pub struct BenchArgs {
+    /// Only these GPUs, by number in the driver's order or by PCI address, separated by commas
+    #[arg(long, value_delimiter = ',', value_name = "LIST")]
+    pub gpus: Vec<String>,
+    /// Fewer and smaller samples
+    #[arg(long)]
+    pub quick: bool,
+    /// Stop taking samples after so many seconds; what was not measured by then is named
+    #[arg(long, value_parser = seconds, value_name = "SECONDS")]
+    pub budget: Option<f64>,
+    /// Wait until nobody else uses the GPUs, in place of refusing
+    #[arg(long)]
+    pub wait: bool,
+    /// Write the record to this file instead of the folder of records
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// A positive number of seconds.
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if seconds.is_finite() && seconds > 0.0 => Ok(seconds),
+        _ => Err("expected a positive number of seconds".to_owned()),
+    }
 }
 
 /// `rules`.

@@ -2,6 +2,7 @@
 
 pub mod args;
 mod audit;
+mod bench;
 mod completions;
 mod exit;
 mod history;
@@ -58,6 +59,11 @@ fn run(cli: &Cli) -> Result<Exit, Failure> {
         Some(Command::Status(args)) => status::run(&cli.global, args),
         Some(Command::History(args)) => history::run(&cli.global, args),
         Some(Command::Show(args)) => show::run(&cli.global, args),
+        Some(Command::Bench(args)) => bench::run(&cli.global, args),
+        Some(Command::BenchWorker) => {
+            crate::bench::worker::run();
+            Ok(Exit::Done)
+        }
         Some(Command::Rules(args)) => rules::run(&cli.global, args),
         Some(Command::Completions(args)) => completions::run(args),
     }

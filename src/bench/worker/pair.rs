@@ -219,12 +219,16 @@ impl Bench {
         self.session.phase("first page")?;
         let mut trouble = None;
         for (from, to, access) in [(a, b, forth), (b, a, back)] {
-            trouble = self.first_page(from, to, access, a, b)?;
-            if let Some(why) = &trouble {
-                self.skip_peers(a, b, full, Outcome::Skipped, why)?;
-                self.take_down(a, b, why)?;
+            let (why, fault) = self.first_page(from, to, access, a, b)?;
+            trouble = trouble.or(why);
+            // Wrong data still lets the other direction be tried, which tells a fault of one direction.
+            if fault {
                 break;
             }
+        }
+        if let Some(why) = &trouble {
+            self.skip_peers(a, b, full, Outcome::Skipped, why)?;
+            self.take_down(a, b, why)?;
         }
         self.session.phase("verify")?;
         let mut timed = Vec::new();
@@ -309,7 +313,8 @@ impl Bench {
         self.session.finish(entry.track)
     }
 
-    /// One page, after everything was written to disk; the reason when the peer arms must end.
+    /// One page, after everything was written to disk; the reason when the peer arms must end, and whether it
+    /// is a fault rather than wrong data.
     fn first_page(
         &mut self,
         from: usize,
@@ -317,14 +322,14 @@ impl Bench {
         access: Access,
         a: usize,
         b: usize,
-    ) -> Result<Option<String>, Stop> {
+    ) -> Result<(Option<String>, bool), Stop> {
         let pattern = self.patterns(from, to).0;
-        let Some(way) = self.way(from, to) else { return Ok(None) };
+        let Some(way) = self.way(from, to) else { return Ok((None, false)) };
         let mut track = Track::new(&way.from.bdf, &way.to.bdf, "first-page", "", PAGE);
         if !access.write {
             let refused = track.skipped(Outcome::Refused, NOT_GRANTED);
             self.session.finish(refused)?;
-            return Ok(None);
+            return Ok((None, false));
         }
         self.session.at(&track)?;
         nix::unistd::sync();
@@ -339,13 +344,13 @@ impl Bench {
         });
         self.outcome(&mut track, result, a, b)?;
         self.session.count(&mut track)?;
-        let why = match (counters::faulted(&track.arm.deltas), track.good()) {
-            (Some(fault), _) => Some(format!("{fault} during the first page")),
-            (None, false) => Some(format!("the first page: {}", track.arm.why)),
-            (None, true) => None,
+        let (why, fault) = match (counters::faulted(&track.arm.deltas), track.good()) {
+            (Some(fault), _) => (Some(format!("{fault} during the first page")), true),
+            (None, false) => (Some(format!("the first page: {}", track.arm.why)), false),
+            (None, true) => (None, false),
         };
         self.session.finish(track)?;
-        Ok(why)
+        Ok((why, fault))
     }
 
     /// Names every peer arm that does not run.

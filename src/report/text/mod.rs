@@ -5,4 +5,5 @@ pub mod change;
 pub mod ledger;
 pub mod pairs;
 pub mod plan;
+pub mod record;
 pub mod rule;

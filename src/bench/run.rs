@@ -1,0 +1,217 @@
+//! One run of the benchmark, from start-up to the finished record.
+
+use super::assemble;
+use super::child::Worker;
+use super::choose::{Refusal, choose, users};
+use super::counters::Counters;
+use super::protocol::{Job, JobGpu};
+use super::record::{MAJOR, MINOR, Outcome, Record, SCHEMA, Version};
+use super::schedule;
+use super::state;
+use super::supervise::{Supervisor, Told, devices};
+use super::view::View;
+use crate::host::Host;
+use crate::root::Root;
+use sha2::{Digest, Sha256};
+use std::hash::{BuildHasher, RandomState};
+use std::time::{Duration, Instant};
+
+/// Pause between two looks at busy GPUs.
+const BUSY_PAUSE: Duration = Duration::from_secs(2);
+
+/// What is asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// GPUs by number or BDF; all when empty.
+    pub gpus: Vec<String>,
+    /// Fewer and smaller samples.
+    pub quick: bool,
+    /// Seconds for the measurements; none without limit.
+    pub budget_s: Option<f64>,
+    /// Wait until the GPUs are free.
+    pub wait: bool,
+}
+
+/// Measures. `progress` is told what happens.
+pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Record, Refusal> {
+    let began = Instant::now();
+    let started = jiff::Timestamp::now();
+    let seed = RandomState::new().hash_one(started.as_nanosecond());
+    let reader = std::thread::spawn(|| {
+        let began = Instant::now();
+        let root = Root::live();
+        (Host::read(&root, &root), began.elapsed().as_secs_f64())
+    });
+    let viewer = std::thread::spawn(View::take);
+    let worker = Worker::start()
+        .map_err(|error| Refusal::Unsupported(format!("no worker could be started: {error}")))?;
+    let (api, listed) = match devices(&worker) {
+        Ok(up) => up,
+        Err(refusal) => {
+            let _ = worker.kill();
+            return Err(refusal);
+        }
+    };
+    let mut view = viewer.join().unwrap_or_default();
+    let mut notes = Vec::new();
+    if let Some(why) = &view.refusal {
+        notes.push(format!("NVML cannot be used ({why}): who uses the GPUs and their links are not known"));
+    }
+    let chosen = match choose(&listed, &options.gpus, &view, &mut notes)
+        .and_then(|chosen| free(chosen, options.wait, &mut view, &mut notes, progress))
+    {
+        Ok(chosen) => chosen,
+        Err(refusal) => {
+            let _ = worker.kill();
+            return Err(refusal);
+        }
+    };
+    let (host, host_seconds) = reader.join().unwrap_or_default();
+    let gpus: Vec<JobGpu> = chosen.iter().map(|device| job_gpu(&device.bdf, &host)).collect();
+    let names: Vec<String> = gpus.iter().map(|gpu| gpu.bdf.clone()).collect();
+    let paths: Vec<String> = gpus.iter().flat_map(|gpu| gpu.path.clone()).collect();
+    let job = Job {
+        quick: options.quick,
+        seed,
+        budget_s: options.budget_s.unwrap_or(0.0),
+        gpus,
+        tasks: schedule::tasks(chosen.len()),
+    };
+    let told = Told { api: Some(api), ..Told::default() };
+    let mut supervisor =
+        Supervisor { told, counters: Counters::open(&names, &paths, None), progress };
+    supervisor.run(worker, job);
+    let mut told = supervisor.told;
+    told.phases.insert("host state, at the same time".to_owned(), host_seconds);
+    notes.append(&mut told.notes);
+    let salt = state::salt(&Root::live());
+    let mut record = Record {
+        schema: SCHEMA.to_owned(),
+        version: Version { major: MAJOR, minor: MINOR },
+        program: env!("CARGO_PKG_VERSION").to_owned(),
+        id: format!("{}-{:08x}", started.strftime("%Y%m%dT%H%M%SZ"), seed >> 32),
+        started: started.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        mode: if options.quick { "quick" } else { "full" }.to_owned(),
+        budget_s: options.budget_s.unwrap_or(0.0),
+        seed,
+        state: state::host_state(&host, told.api, &view),
+        gpus: chosen.iter().map(|device| state::gpu_state(device, &host, &view, &salt)).collect(),
+        pairs: assemble::pairs(&chosen, &mut told, &view),
+        fabric: told.arms.iter().filter(|(from, _, _)| from.is_empty()).map(|(_, _, arm)| arm.clone()).collect(),
+        phases: told.phases,
+        method: told.method,
+        notes,
+        ..Record::default()
+    };
+    shares(&mut record);
+    record.seconds = began.elapsed().as_secs_f64();
+    round(&mut record);
+    seal(&mut record);
+    Ok(record)
+}
+
+/// Waits for free GPUs, or refuses.
+fn free(
+    chosen: Vec<super::protocol::DeviceFacts>,
+    wait: bool,
+    view: &mut View,
+    notes: &mut Vec<String>,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Vec<super::protocol::DeviceFacts>, Refusal> {
+    loop {
+        let mut found = Vec::new();
+        match users(&chosen, view, &mut found) {
+            None => {
+                notes.append(&mut found);
+                return Ok(chosen);
+            }
+            Some(busy) if wait => {
+                progress(&format!("waiting: {busy}"));
+                std::thread::sleep(BUSY_PAUSE);
+                *view = View::take();
+            }
+            Some(busy) => {
+                return Err(Refusal::Busy(format!("{busy}; end them, or wait for them with --wait")));
+            }
+        }
+    }
+}
+
+/// The functions from the root port to the GPU, as far as the host shows them.
+fn job_gpu(bdf: &str, host: &Host) -> JobGpu {
+    let mut path: Vec<String> =
+        host.gpus.iter().find(|gpu| gpu.bdf == bdf).map(|gpu| gpu.upstream.clone()).unwrap_or_default();
+    path.push(bdf.to_owned());
+    JobGpu { bdf: bdf.to_owned(), path }
+}
+
+/// Dense as a share of the sum of what the pairs reach alone.
+fn shares(record: &mut Record) {
+    let alone: f64 = record
+        .pairs
+        .iter()
+        .filter_map(|pair| pair.arms.iter().find(|arm| arm.name == "ce-write"))
+        .map(|arm| arm.median)
+        .sum();
+    for arm in &mut record.fabric {
+        if arm.name == "dense" && alone > 0.0 {
+            arm.share = arm.median / alone;
+        }
+    }
+}
+
+/// Cuts figures to a millionth: digits beyond that mean nothing, and shorter numbers survive every JSON reader.
+fn round(record: &mut Record) {
+    let cut = |value: &mut f64| *value = (*value * 1e6).round() / 1e6;
+    cut(&mut record.seconds);
+    record.phases.values_mut().for_each(cut);
+    let pairs = record.pairs.iter_mut().flat_map(|pair| {
+        cut(&mut pair.ceiling_gb_s);
+        pair.arms.iter_mut()
+    });
+    for arm in pairs.chain(&mut record.fabric) {
+        arm.samples.iter_mut().for_each(cut);
+        cut(&mut arm.median);
+        arm.interval.iter_mut().for_each(cut);
+        cut(&mut arm.share);
+    }
+}
+
+/// Sets the hash: SHA-256 of the document with this field empty.
+pub fn seal(record: &mut Record) {
+    record.hash.clear();
+    record.hash = digest(record);
+}
+
+/// The hash that a record ought to have.
+pub fn digest(record: &Record) -> String {
+    let mut open = record.clone();
+    open.hash.clear();
+    let bytes = serde_json::to_vec(&open).unwrap_or_default();
+    Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// What a record says in one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Finding {
+    /// All that was measured is right.
+    Right,
+    /// No pair could transfer: the driver grants none.
+    NoPair,
+    /// Wrong data, a hang or a crash.
+    Wrong,
+}
+
+/// Judges a record for the exit code.
+pub fn finding(record: &Record) -> Finding {
+    let arms = || record.pairs.iter().flat_map(|pair| &pair.arms).chain(&record.fabric);
+    let bad = |arm: &super::record::Arm| {
+        matches!(arm.outcome, Outcome::Corrupt | Outcome::Hang | Outcome::Crash | Outcome::Failed)
+            || super::counters::faulted(&arm.deltas).is_some()
+    };
+    if arms().any(bad) {
+        return Finding::Wrong;
+    }
+    let usable = arms().any(|arm| arm.name == "first-page" && arm.outcome == Outcome::Measured);
+    if usable { Finding::Right } else { Finding::NoPair }
+}

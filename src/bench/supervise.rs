@@ -1,0 +1,282 @@
+//! The parent: starts a worker, gives it the job, listens, and goes on with another one after a hang or crash.
+
+use super::child::{Heard, Worker};
+use super::counters::{self, Counters};
+use super::protocol::{DeviceFacts, Event, Job, Task};
+use super::record::{Arm, Deltas, Outcome};
+use super::stats;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+/// Sets the deadline of an arm in milliseconds; for tests.
+pub const DEADLINE_VARIABLE: &str = "PEERFIX_ARM_DEADLINE_MS";
+/// No event for so long means that the arm hangs.
+const DEADLINE: Duration = Duration::from_secs(20);
+/// Starting the driver and the GPUs may take longer (no persistence mode, many GPUs).
+const START: Duration = Duration::from_secs(120);
+
+/// What all workers of a run told.
+#[derive(Default)]
+pub(super) struct Told {
+    pub(super) api: Option<i32>,
+    /// By source and destination; both empty for arms over all GPUs.
+    pub(super) arms: Vec<(String, String, Arm)>,
+    pub(super) granted: BTreeMap<(String, String), bool>,
+    pub(super) phases: BTreeMap<String, f64>,
+    pub(super) notes: Vec<String>,
+    pub(super) method: Vec<String>,
+}
+
+/// A task as it goes on in the present worker.
+#[derive(Default)]
+struct Present {
+    /// Index of the task in the job of this worker; none before the first.
+    task: Option<usize>,
+    /// The arm that runs.
+    at: Option<(String, String, Arm)>,
+    /// Arms with samples that are not finished.
+    open: BTreeMap<(String, String, String), Arm>,
+}
+
+/// The run.
+pub(super) struct Supervisor<'a> {
+    pub(super) told: Told,
+    pub(super) counters: Counters,
+    /// Told what happens, for the person who waits.
+    pub(super) progress: &'a mut dyn FnMut(&str),
+}
+
+/// How a worker came to its end.
+enum End {
+    Done,
+    /// It said why.
+    Broken(String),
+    Silence(Duration),
+    Closed,
+}
+
+impl Supervisor<'_> {
+    /// Runs the job, which is given to `worker` first.
+    pub(super) fn run(&mut self, worker: Worker, mut job: Job) {
+        let mut worker = Some(worker);
+        loop {
+            let Some(mut present) = worker.take().or_else(|| self.another()) else { return };
+            if let Err(error) = present.give(&job) {
+                self.told.notes.push(format!("the job could not be given to the worker: {error}"));
+            }
+            let mut now = Present::default();
+            let end = self.listen(&present, &mut now);
+            if matches!(end, End::Done) {
+                let _ = present.ended();
+                return;
+            }
+            let Some(task) = now.task else {
+                let why = self.bury(present, &end);
+                self.told.notes.push(format!("the worker ended before its first task: {why}"));
+                return;
+            };
+            self.failed(present, end, now);
+            let rest = job.tasks.split_off((task + 1).min(job.tasks.len()));
+            let ended = job.tasks.pop();
+            job.tasks = without(rest, ended.as_ref());
+            if job.tasks.is_empty() {
+                return;
+            }
+        }
+    }
+
+    /// A fresh worker for the tasks that are left.
+    fn another(&mut self) -> Option<Worker> {
+        let worker = match Worker::start() {
+            Ok(worker) => worker,
+            Err(error) => {
+                self.told.notes.push(format!("no further worker could be started: {error}"));
+                return None;
+            }
+        };
+        match worker.hear(START) {
+            Heard::Event(event) if matches!(*event, Event::Devices { .. }) => Some(worker),
+            _ => {
+                self.told.notes.push("the driver did not come up again after the worker ended".to_owned());
+                self.told.notes.extend(worker.kill());
+                None
+            }
+        }
+    }
+
+    fn listen(&mut self, worker: &Worker, now: &mut Present) -> End {
+        let limit = deadline();
+        loop {
+            let limit = if now.task.is_none() { START.max(limit) } else { limit };
+            let event = match worker.hear(limit) {
+                Heard::Event(event) => *event,
+                Heard::Silence => return End::Silence(limit),
+                Heard::End => return End::Closed,
+            };
+            match event {
+                Event::Done => return End::Done,
+                Event::Broken { why } => return End::Broken(why),
+                Event::Task { index } => {
+                    now.task = Some(index);
+                    now.at = None;
+                    now.open.clear();
+                }
+                event => self.take(event, now),
+            }
+        }
+    }
+
+    fn take(&mut self, event: Event, now: &mut Present) {
+        match event {
+            Event::At { from, to, arm, unit, bytes } => {
+                let same = now.at.as_ref().is_some_and(|(f, t, a)| (f, t, &a.name) == (&from, &to, &arm));
+                if !same {
+                    (self.progress)(&words(&from, &to, &arm));
+                    self.counters.start();
+                }
+                let entry = Arm { name: arm, unit, bytes, ..Arm::default() };
+                now.at = Some((from, to, entry));
+            }
+            Event::Sample { from, to, arm, value } => {
+                let known = now.at.as_ref().map(|(_, _, arm)| arm.clone()).unwrap_or_default();
+                let open = now.open.entry((from, to, arm.clone())).or_insert(Arm { name: arm, ..known });
+                open.samples.push(value);
+            }
+            Event::Arm { from, to, arm } => {
+                now.open.remove(&(from.clone(), to.clone(), arm.name.clone()));
+                let finished =
+                    now.at.as_ref().is_some_and(|(f, t, a)| (f, t, &a.name) == (&from, &to, &arm.name));
+                if finished {
+                    now.at = None;
+                }
+                self.told.arms.push((from, to, arm));
+            }
+            Event::Granted { from, to, granted } => {
+                self.told.granted.insert((from, to), granted);
+            }
+            Event::Phase { name, seconds } => *self.told.phases.entry(name).or_default() += seconds,
+            Event::Note { text } => self.told.notes.push(text),
+            Event::Method { text } => {
+                if !self.told.method.contains(&text) {
+                    self.told.method.push(text);
+                }
+            }
+            Event::PairDown { .. }
+            | Event::Beat
+            | Event::Devices { .. }
+            | Event::NoDriver { .. }
+            | Event::Task { .. }
+            | Event::Broken { .. }
+            | Event::Done => {}
+        }
+    }
+
+    /// Names the arm that a worker did not survive, and keeps what the others had.
+    fn failed(&mut self, worker: Worker, end: End, now: Present) {
+        let deltas = self.counters.grown();
+        let why = self.bury(worker, &end);
+        match now.at {
+            Some((from, to, mut arm)) => {
+                arm.outcome = match end {
+                    End::Silence(_) => Outcome::Hang,
+                    End::Broken(_) => Outcome::Failed,
+                    _ => Outcome::Crash,
+                };
+                arm.why.clone_from(&why);
+                arm.deltas = deltas;
+                let mut open = now.open;
+                if let Some(partial) = open.remove(&(from.clone(), to.clone(), arm.name.clone())) {
+                    arm.samples = partial.samples;
+                }
+                self.told.arms.push((from, to, arm));
+                self.keep(open, &why);
+            }
+            None => {
+                self.told.notes.push(format!("between two arms: {why}"));
+                if let Some(fault) = counters::faulted(&deltas) {
+                    self.told.notes.push(format!("at that time: {fault}"));
+                }
+                self.keep(now.open, &why);
+            }
+        }
+    }
+
+    fn keep(&mut self, open: BTreeMap<(String, String, String), Arm>, why: &str) {
+        for ((from, to, _), mut arm) in open {
+            arm.outcome = Outcome::Skipped;
+            arm.why = format!("not finished: {why}");
+            arm.median = stats::median(&arm.samples);
+            arm.interval = stats::interval(&arm.samples);
+            arm.deltas = Deltas::default();
+            self.told.arms.push((from, to, arm));
+        }
+    }
+
+    /// Ends a worker; how it ended, in words.
+    fn bury(&mut self, mut worker: Worker, end: &End) -> String {
+        let words = match end {
+            End::Done => "done".to_owned(),
+            End::Broken(why) => why.clone(),
+            End::Silence(limit) => format!("no sign of life for {:.1} s", limit.as_secs_f64()),
+            End::Closed => match worker.ended() {
+                Some(status) => format!("the worker ended: {status}"),
+                None => "the worker closed its output".to_owned(),
+            },
+        };
+        if let Some(stuck) = worker.kill() {
+            self.told.notes.push(stuck);
+        }
+        words
+    }
+}
+
+fn words(from: &str, to: &str, arm: &str) -> String {
+    if from.is_empty() { arm.to_owned() } else { format!("{from} -> {to} {arm}") }
+}
+
+fn deadline() -> Duration {
+    std::env::var(DEADLINE_VARIABLE)
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .map_or(DEADLINE, Duration::from_millis)
+}
+
+/// The tasks that are left without the pair of the one that ended.
+fn without(mut tasks: Vec<Task>, ended: Option<&Task>) -> Vec<Task> {
+    let Some(Task::Pair { a, b, .. }) = ended else { return tasks };
+    for task in &mut tasks {
+        if let Task::Round { pairs, .. } | Task::Dense { pairs } = task {
+            pairs.retain(|pair| pair != &(*a, *b) && pair != &(*b, *a));
+        }
+    }
+    tasks
+}
+
+/// Waits for the driver of the first worker.
+pub(super) fn devices(worker: &Worker) -> Result<(i32, Vec<DeviceFacts>), super::choose::Refusal> {
+    use super::choose::Refusal::Unsupported;
+    let until = Instant::now() + START;
+    loop {
+        match worker.hear(until.saturating_duration_since(Instant::now())) {
+            Heard::Event(event) => match *event {
+                Event::Devices { api, devices } => return Ok((api, devices)),
+                Event::NoDriver { why, old } => {
+                    let advice = if old {
+                        "update the NVIDIA driver (R418 or later is needed)"
+                    } else {
+                        "is the NVIDIA driver installed and loaded? `peerfix audit` says more"
+                    };
+                    return Err(Unsupported(format!("{why}; {advice}")));
+                }
+                _ => {}
+            },
+            Heard::Silence => {
+                return Err(Unsupported(format!(
+                    "the NVIDIA driver did not come up within {} s; the kernel log may say why",
+                    START.as_secs()
+                )));
+            }
+            Heard::End => return Err(Unsupported("the driver library ended the process".to_owned())),
+        }
+    }
+}
