@@ -248,7 +248,8 @@ fn a_hang_names_its_arm_and_the_run_goes_on() {
     assert_eq!(arm(run.pair(0, 1), "sm-read").outcome, Outcome::Hang, "{}", run.brief());
     assert_eq!(arm(run.pair(0, 1), "staged").outcome, Outcome::Measured, "{}", run.brief());
     run.clean(1, 0);
-    assert_eq!(arm(run.pair(1, 0), "sm-read").outcome, Outcome::Measured, "{}", run.brief());
+    assert_eq!(arm(run.pair(1, 0), "staged").outcome, Outcome::Measured, "{}", run.brief());
+    assert_eq!(arm(run.pair(1, 0), "sm-read").outcome, Outcome::Skipped, "{}", run.brief());
     assert_ne!(run.ran.code, 0, "{}", run.brief());
     assert!(run.wall < Duration::from_secs(100), "{:?}", run.wall);
 }
@@ -258,7 +259,10 @@ fn a_hang_in_the_first_page_ends_the_pair_only() {
     let run = bench("fault=hang;pair=0>1");
     assert_eq!(arm(run.pair(0, 1), "first-page").outcome, Outcome::Hang, "{}", run.brief());
     run.clean(1, 0);
-    assert_eq!(arm(run.pair(1, 0), "ce-read").outcome, Outcome::Measured, "{}", run.brief());
+    for (from, to) in [(0, 1), (1, 0)] {
+        assert_eq!(arm(run.pair(from, to), "ce-read").outcome, Outcome::Skipped, "{}", run.brief());
+        assert_eq!(arm(run.pair(from, to), "staged").outcome, Outcome::Measured, "{}", run.brief());
+    }
 }
 
 #[test]
@@ -267,7 +271,7 @@ fn a_crash_names_its_arm_and_the_run_goes_on() {
     assert_eq!(arm(run.pair(0, 1), "sm-write").outcome, Outcome::Crash, "{}", run.brief());
     assert_eq!(arm(run.pair(0, 1), "staged").outcome, Outcome::Measured, "{}", run.brief());
     run.clean(1, 0);
-    assert_eq!(arm(run.pair(1, 0), "sm-write").outcome, Outcome::Measured, "{}", run.brief());
+    assert_eq!(arm(run.pair(1, 0), "staged").outcome, Outcome::Measured, "{}", run.brief());
     assert_ne!(run.ran.code, 0, "{}", run.brief());
 }
 
@@ -280,6 +284,51 @@ fn a_refusal_of_one_direction_is_recorded_for_that_direction() {
     assert_eq!(arm(refused, "sm-read").outcome, Outcome::Refused, "{}", run.brief());
     assert_eq!(arm(refused, "staged").outcome, Outcome::Measured, "{}", run.brief());
     assert_eq!(arm(granted, "sm-read").outcome, Outcome::Measured, "{}", run.brief());
+    // Every direction that moves data has had its one page first, by whichever GPU may.
+    for pair in [refused, granted] {
+        assert_eq!(arm(pair, "first-page").outcome, Outcome::Measured, "{}", run.brief());
+    }
+}
+
+#[test]
+fn a_grant_that_fails_when_it_is_used_is_told() {
+    let run = bench("fault=enable");
+    run.exits(6);
+    assert_eq!(arm(run.pair(0, 1), "ce-read").outcome, Outcome::Refused, "{}", run.brief());
+    assert!(run.record().notes.iter().any(|n| n.contains("217")), "{}", run.brief());
+}
+
+#[test]
+fn a_hang_through_the_host_is_the_host_s() {
+    let run = bench("fault=hang;path=host;min=64K");
+    run.exits(1);
+    assert_eq!(arm(run.pair(0, 1), "staged").outcome, Outcome::Hang, "{}", run.brief());
+    assert_eq!(arm(run.pair(0, 1), "ce-read").outcome, Outcome::Skipped, "{}", run.brief());
+}
+
+#[test]
+fn an_arm_that_hangs_while_it_is_timed_is_named() {
+    // The first transfers are the verified ones; the hang comes later.
+    let run = bench("fault=hang;engine=ce;op=read;pair=0>1;min=64K;after=2");
+    assert_eq!(arm(run.pair(0, 1), "ce-read").outcome, Outcome::Hang, "{}", run.brief());
+    assert_eq!(arm(run.pair(0, 1), "staged").outcome, Outcome::Measured, "{}", run.brief());
+    for pair in &run.record().pairs {
+        let mut names: Vec<_> = pair.arms.iter().map(|a| &a.name).collect();
+        names.sort();
+        let all = names.len();
+        names.dedup();
+        assert_eq!(all, names.len(), "an arm comes twice: {}", run.brief());
+    }
+}
+
+#[test]
+fn after_a_hang_of_one_pair_the_other_pairs_are_measured() {
+    let run = bench("gpus=3;fault=hang;pair=0>1;min=64K");
+    assert_eq!(arm(run.pair(0, 1), "ce-read").outcome, Outcome::Hang, "{}", run.brief());
+    let others = run.record().pairs.iter().filter(|p| ![&p.from, &p.to].iter().all(|g| GPU.contains(&g.as_str())));
+    for pair in others {
+        assert_eq!(arm(pair, "ce-read").outcome, Outcome::Measured, "{}", run.brief());
+    }
 }
 
 #[test]
@@ -338,7 +387,7 @@ fn its_own_contexts_make_no_gpu_busy() {
 
 #[test]
 fn a_host_without_a_usable_pair_is_told_why() {
-    for (config, word) in [("gpus=0", "GPU"), ("gpus=1", "one GPU"), ("mig=on", "MIG")] {
+    for (config, word) in [("gpus=0", "CUDA_ERROR_NO_DEVICE"), ("gpus=1", "one GPU"), ("mig=on", "MIG")] {
         let run = bench(config);
         run.exits(6);
         assert!(run.ran.stderr.contains(word), "{config}: {}", run.ran.stderr);

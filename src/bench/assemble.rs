@@ -102,7 +102,8 @@ fn name_one_direction(records: &mut [PairRecord]) {
         let mut any = false;
         let all = wrong.all(|arm| {
             any = true;
-            arm.errors.iter().all(|error| error.mechanism == "untouched")
+            // Lost sectors here and there are another fault.
+            arm.errors.iter().all(|error| error.mechanism == "untouched" && error.words * 8 >= arm.bytes)
         });
         any && all
     };

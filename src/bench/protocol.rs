@@ -41,6 +41,20 @@ pub enum Task {
         /// Every arm; else first page and copy engine only.
         full: bool,
     },
+    /// What is left of a pair whose worker hung or died: staging and local copies are measured, everything else is
+    /// named as skipped.
+    Rest {
+        /// First GPU.
+        a: usize,
+        /// Second GPU.
+        b: usize,
+        /// Every arm was planned.
+        full: bool,
+        /// The staged ways were not what ended it, so they are measured.
+        staged: bool,
+        /// What ended it.
+        why: String,
+    },
     /// Disjoint pairs at once, both directions.
     Round {
         /// Number, from 1.

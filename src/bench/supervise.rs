@@ -15,6 +15,9 @@ const DEADLINE: Duration = Duration::from_secs(20);
 /// Starting the driver and the GPUs may take longer (no persistence mode, many GPUs).
 const START: Duration = Duration::from_secs(120);
 
+/// Arms that pass through host memory or stay in one GPU.
+const HOST_ARMS: [&str; 4] = ["staged", "staged-double", "driver-staged", "self"];
+
 /// What all workers of a run told.
 #[derive(Default)]
 pub(super) struct Told {
@@ -75,10 +78,14 @@ impl Supervisor<'_> {
                 self.told.notes.push(format!("the worker ended before its first task: {why}"));
                 return;
             };
-            self.failed(present, end, now);
+            let (arm, why) = self.failed(present, end, now);
             let rest = job.tasks.split_off((task + 1).min(job.tasks.len()));
             let ended = job.tasks.pop();
             job.tasks = without(rest, ended.as_ref());
+            if let Some(Task::Pair { a, b, full }) = ended {
+                let why = if arm.is_empty() { why } else { format!("{arm}: {why}") };
+                job.tasks.insert(0, Task::Rest { a, b, full, staged: !HOST_ARMS.contains(&arm.as_str()), why });
+            }
             if job.tasks.is_empty() {
                 return;
             }
@@ -149,7 +156,7 @@ impl Supervisor<'_> {
                 if finished {
                     now.at = None;
                 }
-                self.told.arms.push((from, to, arm));
+                self.keep_arm(from, to, arm);
             }
             Event::Granted { from, to, granted } => {
                 self.told.granted.insert((from, to), granted);
@@ -171,8 +178,19 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Names the arm that a worker did not survive, and keeps what the others had.
-    fn failed(&mut self, worker: Worker, end: End, now: Present) {
+    /// What is left of a pair names all its arms again: what was told before stands, unless it was not finished.
+    fn keep_arm(&mut self, from: String, to: String, arm: Arm) {
+        let same = |(f, t, a): &&mut (String, String, Arm)| (&*f, &*t, &a.name) == (&from, &to, &arm.name);
+        match self.told.arms.iter_mut().find(same) {
+            Some((_, _, known)) if known.outcome == Outcome::Skipped => *known = arm,
+            Some(_) if arm.outcome == Outcome::Skipped => {}
+            _ => self.told.arms.push((from, to, arm)),
+        }
+    }
+
+    /// Names the arm that a worker did not survive, and keeps what the others had. Returns that arm's name, empty
+    /// between two arms, and why.
+    fn failed(&mut self, worker: Worker, end: End, now: Present) -> (String, String) {
         let deltas = self.counters.grown();
         let why = self.bury(worker, &end);
         match now.at {
@@ -188,8 +206,10 @@ impl Supervisor<'_> {
                 if let Some(partial) = open.remove(&(from.clone(), to.clone(), arm.name.clone())) {
                     arm.samples = partial.samples;
                 }
+                let name = arm.name.clone();
                 self.told.arms.push((from, to, arm));
                 self.keep(open, &why);
+                (name, why)
             }
             None => {
                 self.told.notes.push(format!("between two arms: {why}"));
@@ -197,6 +217,7 @@ impl Supervisor<'_> {
                     self.told.notes.push(format!("at that time: {fault}"));
                 }
                 self.keep(now.open, &why);
+                (String::new(), why)
             }
         }
     }

@@ -129,6 +129,7 @@ impl Bench {
             .env("HOME", home.path())
             .env("LD_LIBRARY_PATH", &self.libraries)
             .env("PEERFIX_FAKE", &self.config)
+            .env("PEERFIX_ARM_DEADLINE_MS", "6000")
             .current_dir(home.path())
             .timeout(self.deadline)
             .output()

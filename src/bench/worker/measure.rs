@@ -45,6 +45,7 @@ pub(super) fn landed(way: Way<'_>, arm: Bulk, forth: &Pattern, back: &Pattern) -
         let one_way = checked.errors.is_empty() != other.errors.is_empty();
         let untouched = checked.only_untouched || other.only_untouched;
         checked.errors.extend(other.errors);
+        let untouched = untouched && checked.errors.iter().all(|error| error.words * 8 >= bytes);
         if one_way && untouched {
             for error in &mut checked.errors {
                 "one-direction".clone_into(&mut error.mechanism);

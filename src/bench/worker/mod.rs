@@ -45,6 +45,7 @@ impl Bench {
             self.session.tell(&Event::Task { index })?;
             match task {
                 Task::Pair { a, b, full } => self.pair(*a, *b, *full)?,
+                Task::Rest { a, b, full, staged, why } => self.rest(*a, *b, *full, *staged, why)?,
                 Task::Round { number, pairs } => {
                     self.concurrent(&format!("round-{number}"), pairs)?;
                 }

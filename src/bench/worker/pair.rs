@@ -63,6 +63,37 @@ impl Bench {
         Some(Track::new(&way.from.bdf, &way.to.bdf, arm.name(), "GB/s", way.bytes(arm)))
     }
 
+    /// What a worker before this one left of a pair: no peer access, and the staged ways if they may run.
+    pub(super) fn rest(&mut self, a: usize, b: usize, full: bool, staged: bool, why: &str) -> Result<(), Stop> {
+        self.skip_peers(a, b, full, Outcome::Skipped, why)?;
+        if full {
+            self.skip_small(a, b, why)?;
+        }
+        self.take_down(a, b, why)?;
+        let mut timed = Vec::new();
+        if staged {
+            self.session.phase("verify")?;
+            self.verify(a, b, full, (Access::default(), Access::default()), false, &mut timed)?;
+            self.time(a, b, timed)?;
+        } else {
+            self.skip_staged(a, b, full, why)?;
+        }
+        self.session.phase("")
+    }
+
+    /// Names the staged and local arms that do not run.
+    fn skip_staged(&mut self, a: usize, b: usize, full: bool, why: &str) -> Result<(), Stop> {
+        let arms: &[Bulk] = if full { &[Bulk::DriverStaged, Bulk::Staged, Bulk::StagedDouble, Bulk::Own] } else { &[] };
+        for (from, to) in [(a, b), (b, a)] {
+            for arm in arms {
+                if let Some(track) = self.bulk_track(from, to, *arm) {
+                    self.session.finish(track.skipped(Outcome::Skipped, why))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Runs one pair.
     pub(super) fn pair(&mut self, a: usize, b: usize, full: bool) -> Result<(), Stop> {
         let watched: Vec<u32> = [a, b].iter().filter_map(|at| self.indices.get(*at).copied()).collect();
@@ -326,7 +357,8 @@ impl Bench {
         let pattern = self.patterns(from, to).0;
         let Some(way) = self.way(from, to) else { return Ok((None, false)) };
         let mut track = Track::new(&way.from.bdf, &way.to.bdf, "first-page", "", PAGE);
-        if !access.write {
+        // Written by the source's engine; read by the destination's where only that is granted.
+        if !access.write && !access.read {
             let refused = track.skipped(Outcome::Refused, NOT_GRANTED);
             self.session.finish(refused)?;
             return Ok((None, false));
@@ -338,9 +370,11 @@ impl Bench {
             way.from.fill(way.from.source.address(), PAGE / 8, &pattern, 0)?;
             way.to.poison(way.to.target.address(), PAGE / 8)?;
             way.settle()?;
-            way.from.stream.copy_peer(&way.to.target, 0, &way.from.source, 0, PAGE)?;
+            let initiator = if access.write { way.from } else { way.to };
+            initiator.stream.copy_peer(&way.to.target, 0, &way.from.source, 0, PAGE)?;
             way.settle()?;
-            check::destination(way.to, way.host, &way.to.target, 0, PAGE, &pattern, Some(way.from))
+            let writer = access.write.then_some(way.from);
+            check::destination(way.to, way.host, &way.to.target, 0, PAGE, &pattern, writer)
         });
         self.outcome(&mut track, result, a, b)?;
         self.session.count(&mut track)?;
