@@ -300,7 +300,7 @@ fn a_grant_that_fails_when_it_is_used_is_told() {
 
 #[test]
 fn a_hang_through_the_host_is_the_host_s() {
-    let run = bench("fault=hang;path=host;min=64K");
+    let run = bench("fault=hang;path=host;min=8M");
     run.exits(1);
     assert_eq!(arm(run.pair(0, 1), "staged").outcome, Outcome::Hang, "{}", run.brief());
     assert_eq!(arm(run.pair(0, 1), "ce-read").outcome, Outcome::Skipped, "{}", run.brief());
@@ -349,6 +349,16 @@ fn sixteen_gpus_are_finished() {
     for arm in run.arms() {
         assert!(matches!(arm.outcome, Outcome::Measured | Outcome::Skipped), "{}", run.brief());
     }
+}
+
+#[test]
+fn more_gpus_than_peers_allowed_are_finished() {
+    let run = bench("gpus=5;max-peers=3");
+    run.exits(0);
+    let dense = run.record().fabric.iter().find(|a| a.name == "dense").unwrap();
+    assert_eq!(dense.outcome, Outcome::Refused, "{}", run.brief());
+    assert!(dense.why.contains("TOO_MANY_PEERS"), "{}", dense.why);
+    assert!(run.record().pairs.iter().all(|p| arm(p, "ce-write").outcome == Outcome::Measured), "{}", run.brief());
 }
 
 #[test]

@@ -182,8 +182,8 @@ impl Supervisor<'_> {
     fn keep_arm(&mut self, from: String, to: String, arm: Arm) {
         let same = |(f, t, a): &&mut (String, String, Arm)| (&*f, &*t, &a.name) == (&from, &to, &arm.name);
         match self.told.arms.iter_mut().find(same) {
-            Some((_, _, known)) if known.outcome == Outcome::Skipped => *known = arm,
             Some(_) if arm.outcome == Outcome::Skipped => {}
+            Some((_, _, known)) if known.outcome == Outcome::Skipped => *known = arm,
             _ => self.told.arms.push((from, to, arm)),
         }
     }

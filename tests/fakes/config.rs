@@ -46,6 +46,8 @@ pub struct Config {
     pub local_gb_s: f64,
     /// GPUs that share one port to the rest of the host.
     pub per_port: usize,
+    /// Peers that one context can reach.
+    pub max_peers: usize,
     /// Nanoseconds of one dependent load from a peer.
     pub load_ns: f64,
     /// Relative noise of every duration.
@@ -144,6 +146,7 @@ impl Default for Config {
             driver_staged_gb_s: 3.7,
             local_gb_s: 40.0,
             per_port: 1,
+            max_peers: 31,
             load_ns: 830.0,
             noise: 0.002,
             seed: 1,
@@ -216,6 +219,7 @@ impl Config {
             "host-gb-s" => self.host_gb_s = value.parse().ok()?,
             "driver-staged-gb-s" => self.driver_staged_gb_s = value.parse().ok()?,
             "local-gb-s" => self.local_gb_s = value.parse().ok()?,
+            "max-peers" => self.max_peers = value.parse().ok()?,
             "per-port" => self.per_port = value.parse().ok().filter(|n| *n > 0)?,
             "load-ns" => self.load_ns = value.parse().ok()?,
             "noise" => self.noise = value.parse().ok()?,

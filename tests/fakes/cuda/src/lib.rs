@@ -35,6 +35,7 @@ mod code {
     pub(crate) const ILLEGAL_ADDRESS: i32 = 700;
     pub(crate) const PEER_ACCESS_ALREADY_ENABLED: i32 = 704;
     pub(crate) const PEER_ACCESS_NOT_ENABLED: i32 = 705;
+    pub(crate) const TOO_MANY_PEERS: i32 = 711;
     pub(crate) const MISALIGNED_ADDRESS: i32 = 716;
     pub(crate) const LAUNCH_FAILED: i32 = 719;
 }

@@ -163,6 +163,11 @@ impl Context {
         self.peers.lock().unwrap().insert(device)
     }
 
+    /// Peers to which access is enabled.
+    pub(crate) fn peers(&self) -> usize {
+        self.peers.lock().unwrap().len()
+    }
+
     /// False when it was not enabled.
     pub(crate) fn disable(&self, device: usize) -> bool {
         self.peers.lock().unwrap().remove(&device)

@@ -3,7 +3,7 @@
 use super::{answer, put};
 use crate::code::{
     INVALID_CONTEXT, INVALID_DEVICE, INVALID_VALUE, PEER_ACCESS_ALREADY_ENABLED, PEER_ACCESS_NOT_ENABLED,
-    PEER_ACCESS_UNSUPPORTED, SUCCESS,
+    PEER_ACCESS_UNSUPPORTED, SUCCESS, TOO_MANY_PEERS,
 };
 use crate::config::Config;
 use crate::world;
@@ -69,6 +69,9 @@ extern "C" fn cuCtxEnablePeerAccess(peer: usize, flags: c_uint) -> c_int {
         };
         if !config.grants(peer, context.device) || config.faults.iter().any(denied) {
             return Err(PEER_ACCESS_UNSUPPORTED);
+        }
+        if !context.reaches(peer) && context.peers() >= config.max_peers {
+            return Err(TOO_MANY_PEERS);
         }
         if context.enable(peer) { Ok(()) } else { Err(PEER_ACCESS_ALREADY_ENABLED) }
     })

@@ -49,6 +49,7 @@ fn known(code: c_int) -> Option<(&'static CStr, &'static CStr)> {
         700 => (c"CUDA_ERROR_ILLEGAL_ADDRESS", c"an illegal memory access was encountered"),
         704 => (c"CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED", c"peer access is already enabled"),
         705 => (c"CUDA_ERROR_PEER_ACCESS_NOT_ENABLED", c"peer access has not been enabled"),
+        711 => (c"CUDA_ERROR_TOO_MANY_PEERS", c"peer mapping resources exhausted"),
         716 => (c"CUDA_ERROR_MISALIGNED_ADDRESS", c"misaligned address"),
         719 => (c"CUDA_ERROR_LAUNCH_FAILED", c"unspecified launch failure"),
         999 => (c"CUDA_ERROR_UNKNOWN", c"unknown error"),
