@@ -300,7 +300,7 @@ fn a_grant_that_fails_when_it_is_used_is_told() {
 
 #[test]
 fn a_hang_through_the_host_is_the_host_s() {
-    let run = bench("fault=hang;path=host;min=8M");
+    let run = bench("fault=hang;path=host;min=64K");
     run.exits(1);
     assert_eq!(arm(run.pair(0, 1), "staged").outcome, Outcome::Hang, "{}", run.brief());
     assert_eq!(arm(run.pair(0, 1), "ce-read").outcome, Outcome::Skipped, "{}", run.brief());

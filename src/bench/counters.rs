@@ -7,6 +7,7 @@ use crate::host::log::Follower;
 use crate::root::Root;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// Names a file of kernel log records to be followed in place of `/dev/kmsg`; for tests.
 pub const KMSG_VARIABLE: &str = "PEERFIX_KMSG";
@@ -24,7 +25,12 @@ pub struct Counters {
     /// Counters at the last look.
     aer: Option<(u64, u64)>,
     replays: Option<u64>,
+    /// Asking for the replays takes so little that it can be done after every sample.
+    replays_cheap: bool,
 }
+
+/// Longest question for the replays that may stand between two samples.
+const CHEAP: Duration = Duration::from_micros(500);
 
 impl Counters {
     /// Opens all sources. `gpus` are BDFs, `paths` the functions above them.
@@ -39,12 +45,25 @@ impl Counters {
             .filter(|bdf| root.exists(&format!("sys/bus/pci/devices/{bdf}/aer_dev_correctable")))
             .cloned()
             .collect();
-        Self { log, root, gpus: gpus.to_vec(), ports, nvml, indices: Vec::new(), aer: None, replays: None }
+        Self {
+            log,
+            root,
+            gpus: gpus.to_vec(),
+            ports,
+            nvml,
+            indices: Vec::new(),
+            aer: None,
+            replays: None,
+            replays_cheap: false,
+        }
     }
 
     /// Chooses whose replays are read, by index in NVML's order.
     pub fn watch(&mut self, indices: &[u32]) {
         self.indices = indices.to_vec();
+        let began = Instant::now();
+        self.replays = self.read_replays();
+        self.replays_cheap = began.elapsed() < CHEAP;
         self.start();
     }
 
@@ -59,13 +78,7 @@ impl Counters {
 
     /// What grew since the last look.
     pub fn grown(&mut self) -> Deltas {
-        let mut deltas = self.logged();
-        let aer = self.read_aer();
-        if let (Some(now), Some(before)) = (aer, self.aer) {
-            deltas.aer_correctable = Some(now.0.saturating_sub(before.0));
-            deltas.aer_uncorrectable = Some(now.1.saturating_sub(before.1));
-        }
-        self.aer = aer;
+        let mut deltas = self.without_replays();
         let replays = self.read_replays();
         if let (Some(now), Some(before)) = (replays, self.replays) {
             deltas.replays = Some(now.saturating_sub(before));
@@ -74,8 +87,24 @@ impl Counters {
         deltas
     }
 
+    /// The same between two samples: replays only where the question is quick.
+    pub fn grown_quickly(&mut self) -> Deltas {
+        if self.replays_cheap { self.grown() } else { self.without_replays() }
+    }
+
+    fn without_replays(&mut self) -> Deltas {
+        let mut deltas = self.logged();
+        let aer = self.read_aer();
+        if let (Some(now), Some(before)) = (aer, self.aer) {
+            deltas.aer_correctable = Some(now.0.saturating_sub(before.0));
+            deltas.aer_uncorrectable = Some(now.1.saturating_sub(before.1));
+        }
+        self.aer = aer;
+        deltas
+    }
+
     /// Faults and Xids that the kernel logged since the last look.
-    pub fn logged(&mut self) -> Deltas {
+    fn logged(&mut self) -> Deltas {
         let Some(follower) = &mut self.log else { return Deltas::default() };
         let mut deltas = Deltas { iommu_faults: Some(0), xids: Some(Vec::new()), ..Deltas::default() };
         let Some(log) = follower.since() else { return deltas };

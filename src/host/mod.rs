@@ -18,6 +18,7 @@ pub mod names;
 pub mod numa;
 pub mod nvidia;
 pub mod nvidia_smi;
+mod nvml;
 pub mod pci;
 mod presence;
 mod project;
@@ -63,7 +64,7 @@ pub struct Host {
     pub faults: faults::Faults,
     /// NVIDIA driver.
     pub nvidia: nvidia::Nvidia,
-    /// Captured `nvidia-smi` output.
+    /// What the driver says through NVML, or captured `nvidia-smi` output.
     pub smi: nvidia_smi::NvidiaSmi,
     /// amdgpu driver.
     pub amdgpu: amdgpu::Amdgpu,
@@ -97,7 +98,12 @@ impl Host {
             Fact::Known { value, .. } => value,
             _ => Vec::new(),
         };
-        let smi = nvidia_smi::NvidiaSmi::read(root);
+        let nvidia = |device: &pci::PciDevice| device.vendor.value() == Some(&0x10de);
+        let smi = if root.is_live() && pci.iter().any(nvidia) {
+            nvml::read()
+        } else {
+            nvidia_smi::NvidiaSmi::read(root)
+        };
         let amdgpu = amdgpu::Amdgpu::read(root);
         let gpus = gpu::read(root, &pci, &amdgpu, &smi);
         let names: Vec<String> = gpus.iter().map(|g| g.bdf.clone()).collect();

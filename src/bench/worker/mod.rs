@@ -42,6 +42,11 @@ pub fn run() {
 impl Bench {
     fn tasks(&mut self, job: &Job) -> Result<(), Stop> {
         for (index, task) in job.tasks.iter().enumerate() {
+            if index > 0 && self.session.late() {
+                let text = format!("the budget is used up: {} of {} tasks were not run", job.tasks.len() - index, job.tasks.len());
+                self.session.tell(&Event::Note { text })?;
+                break;
+            }
             self.session.tell(&Event::Task { index })?;
             match task {
                 Task::Pair { a, b, full } => self.pair(*a, *b, *full)?,

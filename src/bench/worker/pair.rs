@@ -274,7 +274,10 @@ impl Bench {
             }
         }
         self.verify(a, b, full, (forth, back), false, &mut timed)?;
-        self.time(a, b, timed)?;
+        if let Some(why) = self.time(a, b, timed)? {
+            self.take_down(a, b, &why)?;
+            trouble.get_or_insert(why);
+        }
         if full {
             match trouble {
                 None => self.small_arms(a, b, forth, back)?,
@@ -410,8 +413,9 @@ impl Bench {
         Ok(())
     }
 
-    /// Samples of all arms in turn, forwards and backwards, so that drift falls on all alike.
-    fn time(&mut self, a: usize, b: usize, mut timed: Vec<Timed>) -> Result<(), Stop> {
+    /// Samples of all arms in turn, forwards and backwards, so that drift falls on all alike. The reason when a
+    /// fault ended the peer arms.
+    fn time(&mut self, a: usize, b: usize, mut timed: Vec<Timed>) -> Result<Option<String>, Stop> {
         self.session.phase("warm up")?;
         for entry in &mut timed {
             let (from, to) = if entry.forth { (a, b) } else { (b, a) };
@@ -431,6 +435,7 @@ impl Bench {
         let (least, most) = if self.session.quick { (5, 5) } else { (9, 15) };
         let began = Instant::now();
         let enough = if self.session.quick { 0.6 } else { 2.0 };
+        let mut fault = None;
         for round in 0..most {
             if round >= least && (began.elapsed().as_secs_f64() > enough || self.session.late()) {
                 break;
@@ -438,16 +443,21 @@ impl Bench {
             for place in 0..timed.len() {
                 let place = if round % 2 == 0 { place } else { timed.len() - 1 - place };
                 let Some(entry) = timed.get_mut(place) else { continue };
-                if entry.track.good() {
-                    self.timed_sample(a, b, entry)?;
+                if entry.track.good() && !(entry.arm.peer() && fault.is_some()) {
+                    fault = self.timed_sample(a, b, entry)?.or(fault);
                 }
             }
         }
         let links = self.session.links();
         self.session.phase("verify")?;
+        let left = self.session.counters.grown().replays.unwrap_or(0);
+        if left > 0 {
+            let text = format!("{left} PCIe replays during the interleaved samples, of no known arm");
+            self.session.tell(&Event::Note { text })?;
+        }
         for mut entry in timed {
             let (from, to) = if entry.forth { (a, b) } else { (b, a) };
-            if entry.track.good() {
+            if entry.track.good() && !(entry.arm.peer() && fault.is_some()) {
                 // The timed transfers all left the same words: one more, on poison, with words of its own.
                 let patterns = self.patterns(from, to);
                 let result =
@@ -456,29 +466,33 @@ impl Bench {
             }
             entry.track.arm.links.clone_from(&links);
             self.session.count(&mut entry.track)?;
+            let late = counters::faulted(&entry.track.arm.deltas).filter(|_| entry.arm.peer());
+            fault = fault.or(late.map(|late| format!("{late} during {}", entry.arm.name())));
             self.session.finish(entry.track)?;
         }
-        Ok(())
+        Ok(fault)
     }
 
-    fn timed_sample(&mut self, a: usize, b: usize, entry: &mut Timed) -> Result<(), Stop> {
+    /// One sample; the reason when a fault must end the peer arms.
+    fn timed_sample(&mut self, a: usize, b: usize, entry: &mut Timed) -> Result<Option<String>, Stop> {
         let (from, to) = if entry.forth { (a, b) } else { (b, a) };
-        let Some(way) = self.way(from, to) else { return Ok(()) };
+        let Some(way) = self.way(from, to) else { return Ok(None) };
         self.session.at(&entry.track)?;
         match way.batch(entry.arm, entry.count) {
             Ok(seconds) => {
                 let both = if entry.arm == Bulk::Bidirectional { 2 } else { 1 };
                 let value = rate(way.bytes(entry.arm) * both, seconds);
                 self.session.sample(&mut entry.track, value)?;
-                let grown = self.session.counters.logged();
-                counters::add(&mut entry.track.arm.deltas, grown);
             }
             Err(error) => {
                 entry.track.failed(&error);
                 self.survive(&mut entry.track, a, b)?;
             }
         }
-        Ok(())
+        let grown = self.session.counters.grown_quickly();
+        let fault = counters::faulted(&grown).filter(|_| entry.arm.peer());
+        self.session.book(&mut entry.track, grown)?;
+        Ok(fault.map(|fault| format!("{fault} during {}", entry.arm.name())))
     }
 }
 

@@ -133,7 +133,8 @@ impl Session {
         self.book(track, grown)
     }
 
-    fn book(&mut self, track: &mut Track, grown: Deltas) -> Result<(), Stop> {
+    /// Books what grew during one sample; after the first faults waits for what comes late.
+    pub(super) fn book(&mut self, track: &mut Track, grown: Deltas) -> Result<(), Stop> {
         let first = counters::faulted(&track.arm.deltas).is_none();
         let faulted = counters::faulted(&grown).is_some();
         counters::add(&mut track.arm.deltas, grown);
