@@ -68,6 +68,8 @@ pub enum Command {
     Plan(PlanArgs),
     /// Make the changes that need no consent, without questions, for installers and images
     Provision(ProvisionArgs),
+    /// Compare two benchmark records: better, same, worse, corrupt, or why they do not compare
+    Compare(CompareArgs),
     /// Take a change back
     #[command(visible_alias = "undo")]
     Revert(RevertArgs),
@@ -150,6 +152,20 @@ pub struct ProvisionArgs {
     /// Exit with 77 when there is nothing to change
     #[arg(long)]
     pub unchanged_exit_77: bool,
+}
+
+/// `compare`.
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// Record before the change
+    #[arg(value_name = "A")]
+    pub before: PathBuf,
+    /// Record after the change
+    #[arg(value_name = "B")]
+    pub after: PathBuf,
+    /// Smallest change that matters, in percent (latencies: or 0.2 us, if that is more)
+    #[arg(long, default_value = "3", value_name = "PERCENT", value_parser = super::compare::threshold)]
+    pub threshold: f64,
 }
 
 /// `revert`.

@@ -14,6 +14,10 @@ pub(super) enum Exit {
     Usage = 2,
     /// Refused: consent missing, file changed since, blocked by use, an edit that is not safe.
     Refused = 3,
+    /// `compare`: worse or corrupt; the gate: rejected.
+    Rejected = 4,
+    /// Inconclusive or incomparable.
+    Inconclusive = 5,
     /// Unsupported host or boot loader; manual steps were printed.
     Unsupported = 6,
     /// Written; a reboot or the printed commands are still needed.

@@ -3,6 +3,7 @@
 pub mod args;
 mod audit;
 mod bench;
+mod compare;
 mod completions;
 mod exit;
 mod history;
@@ -55,6 +56,7 @@ fn run(cli: &Cli) -> Result<Exit, Failure> {
         Some(Command::Audit(args)) => audit::run(&cli.global, args),
         Some(Command::Plan(args)) => plan::run(&cli.global, args),
         Some(Command::Provision(args)) => provision::run(&cli.global, args),
+        Some(Command::Compare(args)) => compare::run(&cli.global, args),
         Some(Command::Revert(args)) => revert::run(&cli.global, args),
         Some(Command::Status(args)) => status::run(&cli.global, args),
         Some(Command::History(args)) => history::run(&cli.global, args),

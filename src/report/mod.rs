@@ -2,6 +2,7 @@
 
 pub mod document;
 pub mod markdown;
+pub mod markdown_compare;
 pub mod next;
 pub mod style;
 pub mod text;

@@ -17,6 +17,7 @@ pub mod nvidia;
 pub mod nvidia_smi;
 pub mod pci;
 pub mod ptx;
+pub mod record;
 pub mod run;
 
 use std::os::unix::fs::symlink;

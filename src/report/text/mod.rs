@@ -2,6 +2,7 @@
 
 pub mod audit;
 pub mod change;
+pub mod compare;
 pub mod ledger;
 pub mod pairs;
 pub mod plan;
