@@ -20,9 +20,9 @@ fn noises() -> Vec<(&'static str, Noise, Noise)> {
         ),
         ("drift of 2 %", Noise { drift: 0.02, ..gaussian(0.005) }, Noise { drift: 0.02, ..gaussian(0.005) }),
         (
-            "2 % of the samples a fifth slower",
-            Noise { strays: 0.02, stray: 0.2, ..gaussian(0.005) },
-            Noise { strays: 0.02, stray: 0.2, ..gaussian(0.005) },
+            "1 % of the samples a fifth slower",
+            Noise { strays: 0.01, stray: 0.2, ..gaussian(0.005) },
+            Noise { strays: 0.01, stray: 0.2, ..gaussian(0.005) },
         ),
     ]
 }

@@ -37,9 +37,12 @@ impl Default for Settings {
 /// Their data and counters are judged.
 const NO_SPEED: [&str; 3] = ["first-page", "resident", "self"];
 
+/// Source and destination; none for arms over all GPUs.
+type Pair<'a> = Option<(&'a str, &'a str)>;
+
 /// One arm before and after.
 struct Meeting<'a> {
-    pair: Option<(&'a str, &'a str)>,
+    pair: Pair<'a>,
     name: &'a str,
     before: Option<&'a Arm>,
     after: Option<&'a Arm>,
@@ -99,7 +102,7 @@ fn source(record: &Record) -> Source {
 
 /// Every arm of either record once, in the order of the first.
 fn meetings<'a>(before: &'a Record, after: &'a Record) -> Vec<Meeting<'a>> {
-    let pairs = |record: &'a Record| -> Vec<(Option<(&'a str, &'a str)>, &'a [Arm])> {
+    let pairs = |record: &'a Record| -> Vec<(Pair<'a>, &'a [Arm])> {
         let pairs = record.pairs.iter().map(|p| (Some((p.from.as_str(), p.to.as_str())), p.arms.as_slice()));
         pairs.chain([(None, record.fabric.as_slice())]).collect()
     };
@@ -112,20 +115,13 @@ fn meetings<'a>(before: &'a Record, after: &'a Record) -> Vec<Meeting<'a>> {
         if !seen.insert(pair) {
             continue;
         }
-        let of = |arms: &BTreeMap<Option<(&'a str, &'a str)>, &'a [Arm]>| {
-            arms.get(&pair).copied().unwrap_or_default()
-        };
+        let of = |arms: &BTreeMap<Pair<'a>, &'a [Arm]>| arms.get(&pair).copied().unwrap_or_default();
         pair_meetings(&mut all, pair, of(&first), of(&second));
     }
     all
 }
 
-fn pair_meetings<'a>(
-    all: &mut Vec<Meeting<'a>>,
-    pair: Option<(&'a str, &'a str)>,
-    first: &'a [Arm],
-    second: &'a [Arm],
-) {
+fn pair_meetings<'a>(all: &mut Vec<Meeting<'a>>, pair: Pair<'a>, first: &'a [Arm], second: &'a [Arm]) {
     let index = |arms: &'a [Arm]| arms.iter().map(|arm| (arm.name.as_str(), arm)).collect::<BTreeMap<_, _>>();
     let (a, b) = (index(first), index(second));
     let mut seen = BTreeSet::new();

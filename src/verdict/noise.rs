@@ -1,9 +1,11 @@
 //! What the samples of two records do by themselves.
 //!
 //! Residuals are logarithms of sample over median of the set (one arm of one pair in one record), so that
-//! they are shares, and gains and losses are mirror images. The most extreme residual of each set is drawn in
-//! to the second most extreme: one stray sample among five is outvoted by the median and must not pass for a
-//! second mode. What this and the fitted median take away is given back by a factor of `1 + 2/n`.
+//! they are shares, and gains and losses are mirror images. The most extreme residual of a set is drawn in to
+//! the second most extreme: one stray sample among five is outvoted by the median and must not pass for a
+//! second mode. Of the sets that share a name only a quarter (at least one) is treated so, those with the
+//! farthest strays: what strays in more of them is a mode. What this and the fitted median take away is given
+//! back by a factor of `1 + 2/n`.
 
 use super::stats::median::{median, of_sorted};
 use super::stats::null::Pool;
@@ -61,13 +63,13 @@ pub struct Noise {
 impl Noise {
     /// Gathers residuals by the name of the arm, and the floors.
     pub fn of(before: &Record, after: &Record) -> Self {
-        let mut residuals_by_name: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+        let mut sets: BTreeMap<&str, Vec<Vec<f64>>> = BTreeMap::new();
         let mut noise = Self::default();
         for record in [before, after] {
             let (mut bulk, mut own, mut latency) = (Vec::new(), Vec::new(), Vec::new());
             for arm in arms(record).filter(|arm| arm.outcome == Outcome::Measured) {
                 let Some(logs) = logarithms(&arm.samples) else { continue };
-                residuals_by_name.entry(arm.name.clone()).or_default().extend(residuals(&logs));
+                sets.entry(&arm.name).or_default().push(logs.clone());
                 let list = match Kind::of(&arm.unit) {
                     Some(Kind::Throughput) if arm.name == "self" => &mut own,
                     Some(Kind::Throughput) => &mut bulk,
@@ -80,7 +82,7 @@ impl Noise {
             noise.bulk = noise.bulk.max(middle(&bulk)).max(middle(&own));
             noise.latency = noise.latency.max(middle(&latency));
         }
-        noise.pools = residuals_by_name.into_iter().map(|(name, list)| (name, Pool::new(&list))).collect();
+        noise.pools = sets.iter().map(|(name, sets)| ((*name).to_owned(), shared(sets))).collect();
         noise
     }
 
@@ -108,17 +110,51 @@ pub fn logarithms(samples: &[f64]) -> Option<Vec<f64>> {
     sound.then(|| samples.iter().map(|x| x.ln()).collect())
 }
 
-/// Residuals of one set.
-pub fn residuals(logs: &[f64]) -> Vec<f64> {
-    let Some(middle) = median(logs) else { return Vec::new() };
-    let mut all: Vec<f64> = logs.iter().map(|x| x - middle).collect();
-    all.sort_unstable_by(|a, b| b.abs().total_cmp(&a.abs()));
-    let second = all.get(1).map_or(0.0, |x| x.abs());
-    if let Some(first) = all.first_mut() {
-        *first = first.signum() * second;
+/// The pool of sets that share a name.
+fn shared(sets: &[Vec<f64>]) -> Pool {
+    let mut all: Vec<Set> = sets.iter().filter_map(|logs| Set::of(logs)).collect();
+    all.sort_unstable_by(|a, b| b.stray().total_cmp(&a.stray()));
+    let drawn_in = (all.len() / 4).max(1).min(all.len());
+    let (strays, plain) = all.split_at(drawn_in);
+    let residuals = strays.iter().flat_map(Set::drawn_in).chain(plain.iter().flat_map(Set::plain));
+    Pool::new(&residuals.collect::<Vec<f64>>())
+}
+
+/// The pool of two sets alone, strays drawn in.
+pub fn alone(a: &[f64], b: &[f64]) -> Pool {
+    let sets = [Set::of(a), Set::of(b)];
+    Pool::new(&sets.iter().flatten().flat_map(Set::drawn_in).collect::<Vec<f64>>())
+}
+
+/// Residuals of one set, the most extreme first.
+struct Set(Vec<f64>);
+
+impl Set {
+    fn of(logs: &[f64]) -> Option<Self> {
+        let middle = median(logs)?;
+        let given_back = 1.0 + 2.0 / real(logs.len());
+        let mut all: Vec<f64> = logs.iter().map(|x| (x - middle) * given_back).collect();
+        all.sort_unstable_by(|a, b| b.abs().total_cmp(&a.abs()));
+        Some(Self(all))
     }
-    let given_back = 1.0 + 2.0 / real(all.len().max(1));
-    all.iter().map(|x| x * given_back).collect()
+
+    fn size(&self, rank: usize) -> f64 {
+        self.0.get(rank).map_or(0.0, |x| x.abs())
+    }
+
+    /// How far the most extreme residual stands off from the next.
+    fn stray(&self) -> f64 {
+        self.size(0) - self.size(1)
+    }
+
+    fn plain(&self) -> impl Iterator<Item = f64> {
+        self.0.iter().copied()
+    }
+
+    fn drawn_in(&self) -> impl Iterator<Item = f64> {
+        let second = self.size(1);
+        self.0.iter().map(move |x| x.clamp(-second, second))
+    }
 }
 
 /// How far the median of the first half of the samples lies from that of the second.

@@ -3,6 +3,7 @@
 use crate::bench::record::{MAJOR, Record, SCHEMA, Version};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
+use std::fmt::Write;
 
 /// Largest document that is read: 64 MiB, ten times what sixteen GPUs write.
 pub const LIMIT: u64 = 64 << 20;
@@ -87,16 +88,21 @@ fn hash(document: &[u8], record: &Record) -> Hash {
     }
     let document = document.trim_ascii_end();
     let found = record.hash.as_bytes();
-    let quoted = |at: &usize| {
-        at.checked_sub(1).and_then(|i| document.get(i)) == Some(&b'"')
-            && document.get(at + found.len()) == Some(&b'"')
+    let is_hash = |at: usize| {
+        let quote = |place: Option<usize>| place.and_then(|i| document.get(i)) == Some(&b'"');
+        quote(at.checked_sub(1)) && quote(at.checked_add(found.len()))
     };
-    let places = document.windows(found.len()).enumerate().filter(|(_, w)| *w == found).map(|(at, _)| at);
-    let Some(at) = places.filter(quoted).last() else { return Hash::Differs };
+    let mut places = document.windows(found.len()).enumerate().rev();
+    let Some((at, _)) = places.find(|(at, bytes)| *bytes == found && is_hash(*at)) else {
+        return Hash::Differs;
+    };
     let (head, tail) = document.split_at(at);
     let mut digest = Sha256::new();
     digest.update(head);
     digest.update(tail.get(found.len()..).unwrap_or_default());
-    let digest: String = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    let digest = digest.finalize().iter().fold(String::new(), |mut text, byte| {
+        _ = write!(text, "{byte:02x}");
+        text
+    });
     if digest.eq_ignore_ascii_case(&record.hash) { Hash::Matches } else { Hash::Differs }
 }

@@ -6,10 +6,9 @@
 //! noise that a change of 10 % (or of twice the threshold) would have been seen. The rest is inconclusive.
 
 use super::document::{Call, Change};
-use super::noise::{Kind, Noise, logarithms, residuals};
+use super::noise::{Kind, Noise, alone, logarithms};
 use super::stats::mann_whitney;
 use super::stats::median::median;
-use super::stats::null::Pool;
 use super::stats::shift::hodges_lehmann;
 use crate::bench::record::Arm;
 
@@ -43,16 +42,17 @@ pub fn judge(before: &Arm, after: &Arm, noise: &Noise, limit: Threshold) -> (Cal
     };
     let (Some(from), Some(to)) = (median(&a), median(&b)) else { return open(unsound(before, after)) };
     let shift = hodges_lehmann(&a, &b).unwrap_or(to - from);
-    let own = Pool::new(&[residuals(&a), residuals(&b)].concat());
-    // (how far noise lifts the difference, how far it lowers it)
-    let reach = |tail: f64| {
-        let widest = |n, m| {
-            let shared = |arm: &Arm| noise.quantile(&arm.name, n, m, tail);
-            own.quantile(n, m, tail).max(shared(before)).max(shared(after))
-        };
-        (widest(b.len(), a.len()), widest(a.len(), b.len()))
+    let own = alone(&a, &b);
+    // How far noise lifts and lowers the difference: the sets of this name in both records, and for the
+    // family also these two sets alone, which may be the noisy ones among quiet pairs.
+    let shared =
+        |n, m, tail| noise.quantile(&before.name, n, m, tail).max(noise.quantile(&after.name, n, m, tail));
+    let both_ways = |reach: &dyn Fn(usize, usize) -> f64| {
+        let up = reach(b.len(), a.len());
+        (up, if a.len() == b.len() { up } else { reach(a.len(), b.len()) })
     };
-    let (family, alone) = (reach(limit.tail), reach(0.025));
+    let family = both_ways(&|n, m| shared(n, m, limit.tail).max(own.quantile(n, m, limit.tail)));
+    let single = both_ways(&|n, m| shared(n, m, 0.025));
     let practical = practical(kind, from.min(to), limit);
     let threshold = practical.max(limit.floor);
     let difference = to - from;
@@ -61,7 +61,7 @@ pub fn judge(before: &Arm, after: &Arm, noise: &Noise, limit: Threshold) -> (Cal
     let change = Change {
         percent: percent(difference),
         interval: [percent(low), percent(high)],
-        alone: [percent(ends(alone).0), percent(ends(alone).1)],
+        alone: [percent(ends(single).0), percent(ends(single).1)],
         shift_percent: percent(shift),
         rank_p: mann_whitney::test(&a, &b).map_or(1.0, |t| t.p),
         threshold_percent: percent(threshold),
@@ -70,7 +70,7 @@ pub fn judge(before: &Arm, after: &Arm, noise: &Noise, limit: Threshold) -> (Cal
     let (worse, better) = if kind.is_latency() { (rose, fell) } else { (fell, rose) };
     let resolution = (2.0 * practical).max((RESOLUTION / 100.0).ln_1p());
     let within = difference.abs() <= threshold.max(if difference > 0.0 { family.0 } else { family.1 });
-    let seen = -ends(alone).0 <= resolution && ends(alone).1 <= resolution;
+    let seen = -ends(single).0 <= resolution && ends(single).1 <= resolution;
     let (call, why) = if worse {
         (Call::Worse, String::new())
     } else if better {

@@ -1,5 +1,7 @@
 //! Builds benchmark records: a host with GPUs, arms with noise of a chosen kind. Deterministic by seed.
 
+#![allow(clippy::cast_precision_loss)]
+
 use peerfix::bench::record::{
     Arm, DataError, Deltas, GpuState, LinkSample, Outcome, PairRecord, Record, State, Version,
 };

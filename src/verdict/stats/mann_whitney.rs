@@ -5,10 +5,10 @@ use super::{real, sorted};
 /// Largest `n * m` for which the distribution of U is counted out.
 const EXACT: usize = 400;
 
-/// U of `a` over `b` and the two-sided p-value.
+/// U of the first set over the second and the two-sided p-value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Test {
-    /// Pairs in which the sample of `a` is the larger one; ties count half.
+    /// Pairs in which the first set's sample is the larger one; ties count half.
     pub u: f64,
     /// Probability of a U at least as far from the middle when both come from one distribution.
     pub p: f64,
@@ -16,36 +16,40 @@ pub struct Test {
     pub exact: bool,
 }
 
-/// Tests whether `a` and `b` come from one distribution; none when either has no finite sample.
-pub fn test(a: &[f64], b: &[f64]) -> Option<Test> {
-    let (a, b) = (sorted(a), sorted(b));
-    if a.is_empty() || b.is_empty() {
+/// Tests whether both sets come from one distribution; none when either has no finite sample.
+pub fn test(first: &[f64], second: &[f64]) -> Option<Test> {
+    let (first, second) = (sorted(first), sorted(second));
+    if first.is_empty() || second.is_empty() {
         return None;
     }
-    let below = |value: f64| b.partition_point(|x| *x < value);
-    let upto = |value: f64| b.partition_point(|x| *x <= value);
-    let u: f64 = a.iter().map(|x| f64::midpoint(real(below(*x)), real(upto(*x)))).sum();
-    let (n, m) = (a.len(), b.len());
-    let ties = ties(&a, &b);
+    let below = |value: f64| second.partition_point(|other| *other < value);
+    let upto = |value: f64| second.partition_point(|other| *other <= value);
+    let u: f64 = first.iter().map(|value| f64::midpoint(real(below(*value)), real(upto(*value)))).sum();
+    let (n, m) = (first.len(), second.len());
+    let ties = ties(&first, &second);
     if ties == 0.0 && n * m <= EXACT {
         return Some(Test { u, p: exact(n, m, u), exact: true });
     }
-    let total = real(n + m);
-    let product = real(n) * real(m);
+    let p = approximate(n, m, u, ties);
+    Some(Test { u, p, exact: false })
+}
+
+/// Two-sided p of a U by the normal distribution, corrected for continuity and ties.
+fn approximate(n: usize, m: usize, u: f64, ties: f64) -> f64 {
+    let (product, total) = (real(n) * real(m), real(n + m));
     let variance = product / 12.0 * (total + 1.0 - ties / (total * (total - 1.0)));
-    let p = if variance > 0.0 {
+    if variance > 0.0 {
         let z = ((u - product / 2.0).abs() - 0.5).max(0.0) / variance.sqrt();
         (2.0 * normal_tail(z)).min(1.0)
     } else {
         1.0
-    };
-    Some(Test { u, p, exact: false })
+    }
 }
 
 /// Sum of `t^3 - t` over groups of equal values.
 fn ties(a: &[f64], b: &[f64]) -> f64 {
     let all = sorted(&[a, b].concat());
-    all.chunk_by(|x, y| x.total_cmp(y).is_eq())
+    all.chunk_by(|x, y| x.partial_cmp(y).is_some_and(std::cmp::Ordering::is_eq))
         .map(|group| real(group.len()).powi(3) - real(group.len()))
         .sum()
 }
@@ -101,8 +105,7 @@ pub(super) fn critical(n: usize, m: usize, tail: f64) -> Option<usize> {
     reached.count().checked_sub(1)
 }
 
-/// `P(Z > z)` of the standard normal, `z >= 0`: W. J. Cody's bound is not needed; the continued fraction
-/// converges for z > 2.5, the series below.
+/// `P(Z > z)` of the standard normal, `z >= 0`: by its continued fraction above 2.5, by its series below.
 pub fn normal_tail(z: f64) -> f64 {
     let density = (-z * z / 2.0).exp() / (2.0 * std::f64::consts::PI).sqrt();
     if z > 2.5 {

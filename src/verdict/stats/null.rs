@@ -33,12 +33,13 @@ impl Pool {
     /// The smallest `q >= 0` with `P(A - B > q) <= tail`, where A and B are medians of `a` and `b` draws.
     pub fn quantile(&self, a: usize, b: usize, tail: f64) -> f64 {
         let (Some(first), Some(last)) = (self.residuals.first(), self.residuals.last()) else { return 0.0 };
-        let (upto_a, upto_b) = (self.cumulative(a), self.cumulative(b));
+        let upto_a = self.cumulative(a);
+        let upto_b = if a == b { upto_a.clone() } else { self.cumulative(b) };
         let (mut low, mut high) = (0.0, last - first);
         if self.beyond(&upto_a, &upto_b, 0.0) <= tail {
             return 0.0;
         }
-        for _ in 0..60 {
+        for _ in 0..40 {
             let middle = f64::midpoint(low, high);
             if self.beyond(&upto_a, &upto_b, middle) <= tail { high = middle } else { low = middle }
         }

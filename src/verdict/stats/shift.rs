@@ -42,6 +42,7 @@ fn differences(before: &[f64], after: &[f64]) -> Vec<f64> {
 }
 
 #[cfg(test)]
+#[allow(clippy::float_cmp)]
 mod tests {
     use super::{hodges_lehmann, interval};
 
