@@ -325,7 +325,8 @@ fn an_arm_that_hangs_while_it_is_timed_is_named() {
 fn after_a_hang_of_one_pair_the_other_pairs_are_measured() {
     let run = bench("gpus=3;fault=hang;pair=0>1;min=64K");
     assert_eq!(arm(run.pair(0, 1), "ce-read").outcome, Outcome::Hang, "{}", run.brief());
-    let others = run.record().pairs.iter().filter(|p| ![&p.from, &p.to].iter().all(|g| GPU.contains(&g.as_str())));
+    let others =
+        run.record().pairs.iter().filter(|p| ![&p.from, &p.to].iter().all(|g| GPU.contains(&g.as_str())));
     for pair in others {
         assert_eq!(arm(pair, "ce-read").outcome, Outcome::Measured, "{}", run.brief());
     }
@@ -358,7 +359,11 @@ fn more_gpus_than_peers_allowed_are_finished() {
     let dense = run.record().fabric.iter().find(|a| a.name == "dense").unwrap();
     assert_eq!(dense.outcome, Outcome::Refused, "{}", run.brief());
     assert!(dense.why.contains("TOO_MANY_PEERS"), "{}", dense.why);
-    assert!(run.record().pairs.iter().all(|p| arm(p, "ce-write").outcome == Outcome::Measured), "{}", run.brief());
+    assert!(
+        run.record().pairs.iter().all(|p| arm(p, "ce-write").outcome == Outcome::Measured),
+        "{}",
+        run.brief()
+    );
 }
 
 #[test]

@@ -34,8 +34,7 @@ pub(super) fn pairs(chosen: &[DeviceFacts], told: &mut Told, view: &View) -> Vec
 }
 
 fn pair(from: &DeviceFacts, to: &DeviceFacts, told: &mut Told, view: &View) -> PairRecord {
-    let mut record =
-        PairRecord { from: from.bdf.clone(), to: to.bdf.clone(), ..PairRecord::default() };
+    let mut record = PairRecord { from: from.bdf.clone(), to: to.bdf.clone(), ..PairRecord::default() };
     let seen = view.pairs.iter().find(|pair| pair.from == from.bdf && pair.to == to.bdf);
     let nvlinks = view.nvlinks(&from.bdf, &to.bdf);
     record.route = match (nvlinks, seen) {
@@ -98,7 +97,8 @@ fn share(arm: &Arm, peer: f64, slot: f64) -> f64 {
 /// One way nothing arrives and the other way all is right: that is a fault of one direction.
 fn name_one_direction(records: &mut [PairRecord]) {
     let untouched = |pair: &PairRecord| {
-        let mut wrong = pair.arms.iter().filter(|arm| arm.outcome == Outcome::Corrupt && arm.name != "bidirectional");
+        let mut wrong =
+            pair.arms.iter().filter(|arm| arm.outcome == Outcome::Corrupt && arm.name != "bidirectional");
         let mut any = false;
         let all = wrong.all(|arm| {
             any = true;
@@ -108,7 +108,8 @@ fn name_one_direction(records: &mut [PairRecord]) {
         any && all
     };
     let right = |pair: &PairRecord| {
-        let checked = pair.arms.iter().any(|arm| arm.name == "first-page" && arm.outcome == Outcome::Measured);
+        let checked =
+            pair.arms.iter().any(|arm| arm.name == "first-page" && arm.outcome == Outcome::Measured);
         checked && pair.arms.iter().all(|arm| arm.outcome != Outcome::Corrupt || arm.name == "bidirectional")
     };
     let found: Vec<usize> = records

@@ -78,8 +78,7 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Record, 
         tasks: schedule::tasks(chosen.len()),
     };
     let told = Told { api: Some(api), ..Told::default() };
-    let mut supervisor =
-        Supervisor { told, counters: Counters::open(&names, &paths, None), progress };
+    let mut supervisor = Supervisor { told, counters: Counters::open(&names, &paths, None), progress };
     supervisor.run(worker, job);
     let mut told = supervisor.told;
     told.phases.insert("host state, at the same time".to_owned(), host_seconds);
@@ -97,7 +96,12 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Record, 
         state: state::host_state(&host, told.api, &view),
         gpus: chosen.iter().map(|device| state::gpu_state(device, &host, &view, &salt)).collect(),
         pairs: assemble::pairs(&chosen, &mut told, &view),
-        fabric: told.arms.iter().filter(|(from, _, _)| from.is_empty()).map(|(_, _, arm)| arm.clone()).collect(),
+        fabric: told
+            .arms
+            .iter()
+            .filter(|(from, _, _)| from.is_empty())
+            .map(|(_, _, arm)| arm.clone())
+            .collect(),
         phases: told.phases,
         method: told.method,
         notes,

@@ -84,7 +84,8 @@ impl Supervisor<'_> {
             job.tasks = without(rest, ended.as_ref());
             if let Some(Task::Pair { a, b, full }) = ended {
                 let why = if arm.is_empty() { why } else { format!("{arm}: {why}") };
-                job.tasks.insert(0, Task::Rest { a, b, full, staged: !HOST_ARMS.contains(&arm.as_str()), why });
+                job.tasks
+                    .insert(0, Task::Rest { a, b, full, staged: !HOST_ARMS.contains(&arm.as_str()), why });
             }
             if job.tasks.is_empty() {
                 return;

@@ -20,12 +20,8 @@ pub(super) fn run(global: &Global, args: &BenchArgs) -> Result<Exit, Failure> {
             "/{FOLDER}: records cannot be written: {error}; run as root, or name a file with -o FILE"
         )),
     })?;
-    let options = Options {
-        gpus: args.gpus.clone(),
-        quick: args.quick,
-        budget_s: args.budget,
-        wait: args.wait,
-    };
+    let options =
+        Options { gpus: args.gpus.clone(), quick: args.quick, budget_s: args.budget, wait: args.wait };
     let mut bar = Bar { shown: false, on: std::io::stderr().is_terminal() && !global.quiet };
     let result = measure(&options, &mut |what| bar.show(what));
     bar.clear();

@@ -78,9 +78,9 @@ fn pairs(gpus: &[(i64, NvmlGpu<'_>)], ask: &dyn Fn(u32, u32) -> Answer<String>) 
             }
         }
     }
-    let evidence = cells.iter().map(|cell| {
-        Evidence::new(SOURCE, format!("GPU {} to GPU {}: {}", cell.from, cell.to, cell.value))
-    });
+    let evidence = cells
+        .iter()
+        .map(|cell| Evidence::new(SOURCE, format!("GPU {} to GPU {}: {}", cell.from, cell.to, cell.value)));
     let evidence = evidence.collect();
     Fact::from_lines(cells, evidence)
 }
@@ -92,8 +92,7 @@ fn topology(nvml: &Nvml, a: u32, b: u32) -> Answer<String> {
     let links = from.nvlinks();
     let active = || links.iter().filter(|link| link.active);
     let direct = active().filter(|link| link.bdf.as_deref() == Some(other.as_str())).count();
-    let gpus: Vec<String> =
-        (0..nvml.count()?).filter_map(|index| nvml.gpu(index).ok()?.bdf().ok()).collect();
+    let gpus: Vec<String> = (0..nvml.count()?).filter_map(|index| nvml.gpu(index).ok()?.bdf().ok()).collect();
     let to_gpus = active().any(|link| link.bdf.as_ref().is_some_and(|bdf| gpus.contains(bdf)));
     let through_switch = if to_gpus { 0 } else { active().count() };
     match direct.max(through_switch) {

@@ -1,8 +1,8 @@
 //! Many pairs at once: rounds of disjoint pairs for contention on shared ports, and all ordered pairs (dense).
 
+use super::Bench;
 use super::pair::rate;
 use super::session::{Stop, Track};
-use super::Bench;
 use crate::bench::check::{self, Checked};
 use crate::bench::record::Outcome;
 use crate::gpu::cuda::{CudaError, Event, Stream};

@@ -43,7 +43,11 @@ impl Bench {
     fn tasks(&mut self, job: &Job) -> Result<(), Stop> {
         for (index, task) in job.tasks.iter().enumerate() {
             if index > 0 && self.session.late() {
-                let text = format!("the budget is used up: {} of {} tasks were not run", job.tasks.len() - index, job.tasks.len());
+                let text = format!(
+                    "the budget is used up: {} of {} tasks were not run",
+                    job.tasks.len() - index,
+                    job.tasks.len()
+                );
                 self.session.tell(&Event::Note { text })?;
                 break;
             }

@@ -1,9 +1,9 @@
 //! All arms of two GPUs, in both directions, in an order that never hides a fault behind a figure: control first,
 //! one page, verified transfers, then time.
 
+use super::Bench;
 use super::measure::{batch_size, verified, warm_up};
 use super::session::{Stop, Track};
-use super::Bench;
 use crate::bench::arms::bulk::Bulk;
 use crate::bench::arms::{Access, Way};
 use crate::bench::check::{self, Checked};
@@ -64,7 +64,14 @@ impl Bench {
     }
 
     /// What a worker before this one left of a pair: no peer access, and the staged ways if they may run.
-    pub(super) fn rest(&mut self, a: usize, b: usize, full: bool, staged: bool, why: &str) -> Result<(), Stop> {
+    pub(super) fn rest(
+        &mut self,
+        a: usize,
+        b: usize,
+        full: bool,
+        staged: bool,
+        why: &str,
+    ) -> Result<(), Stop> {
         self.skip_peers(a, b, full, Outcome::Skipped, why)?;
         if full {
             self.skip_small(a, b, why)?;
@@ -83,7 +90,8 @@ impl Bench {
 
     /// Names the staged and local arms that do not run.
     fn skip_staged(&mut self, a: usize, b: usize, full: bool, why: &str) -> Result<(), Stop> {
-        let arms: &[Bulk] = if full { &[Bulk::DriverStaged, Bulk::Staged, Bulk::StagedDouble, Bulk::Own] } else { &[] };
+        let arms: &[Bulk] =
+            if full { &[Bulk::DriverStaged, Bulk::Staged, Bulk::StagedDouble, Bulk::Own] } else { &[] };
         for (from, to) in [(a, b), (b, a)] {
             for arm in arms {
                 if let Some(track) = self.bulk_track(from, to, *arm) {
@@ -192,7 +200,9 @@ impl Bench {
             self.session.at(track)?;
             match way.batch(Bulk::DriverStaged, count) {
                 // The first one warms up and says how many fit.
-                Ok(seconds) if sample == 0 => count = batch_size(seconds, self.session.quick),
+                Ok(seconds) if sample == 0 => {
+                    count = batch_size(Bulk::DriverStaged, seconds, self.session.quick)
+                }
                 Ok(seconds) => self.session.sample(track, rate(bytes, seconds))?,
                 Err(error) => {
                     track.failed(&error);
@@ -460,8 +470,7 @@ impl Bench {
             if entry.track.good() && !(entry.arm.peer() && fault.is_some()) {
                 // The timed transfers all left the same words: one more, on poison, with words of its own.
                 let patterns = self.patterns(from, to);
-                let result =
-                    self.way(from, to).map(|way| verified(way, entry.arm, &patterns.0, &patterns.1));
+                let result = self.way(from, to).map(|way| verified(way, entry.arm, &patterns.0, &patterns.1));
                 self.outcome(&mut entry.track, result, a, b)?;
             }
             entry.track.arm.links.clone_from(&links);

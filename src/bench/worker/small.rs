@@ -1,8 +1,8 @@
 //! The small arms of a pair: latency, the resident consumer, the all-reduce.
 
+use super::Bench;
 use super::pair::NOT_GRANTED;
 use super::session::{Stop, Track};
-use super::Bench;
 use crate::bench::arms::Access;
 use crate::bench::check;
 use crate::bench::counters;
@@ -81,11 +81,8 @@ impl Sampled {
 
 impl Bench {
     fn list(&self, forth: bool) -> Vec<Small> {
-        let (copies, reduces): (&[u64], &[u64]) = if self.session.quick {
-            (&COPIES_QUICK, &REDUCES_QUICK)
-        } else {
-            (&COPIES, &REDUCES)
-        };
+        let (copies, reduces): (&[u64], &[u64]) =
+            if self.session.quick { (&COPIES_QUICK, &REDUCES_QUICK) } else { (&COPIES, &REDUCES) };
         let mut list = vec![Small::Resident, Small::Load];
         list.extend(copies.iter().map(|bytes| Small::Copy(*bytes)));
         list.push(Small::Loop);
@@ -135,9 +132,9 @@ impl Bench {
                     self.session.finish(track.skipped(Outcome::Refused, NOT_GRANTED))?;
                     continue;
                 }
-                let system = self.way(from, to).is_some_and(|way| {
-                    way.from.kernels.has_system() && way.to.kernels.has_system()
-                });
+                let system = self
+                    .way(from, to)
+                    .is_some_and(|way| way.from.kernels.has_system() && way.to.kernels.has_system());
                 if arm.system() && !system {
                     let why = "needs a GPU of compute capability 7.0 or later";
                     self.session.finish(track.skipped(Outcome::Skipped, why))?;
@@ -242,7 +239,7 @@ impl Bench {
                 Ok(sampled)
             }
             Small::Copy(bytes) => {
-                let count = if bytes > 100_000 || quick { 10 } else { 30 };
+                let count = if bytes > 100_000 || quick { 5 } else { 9 };
                 Ok(Sampled::time(way.small_copy(bytes, count)?))
             }
             Small::Loop => Ok(Sampled::time(way.copy_loop()?)),

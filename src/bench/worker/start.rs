@@ -1,7 +1,7 @@
 //! Start-up: driver, NVML and `sync` at the same time, then the job, then all GPUs at the same time.
 
-use super::session::{Session, Stop, tell};
 use super::Bench;
+use super::session::{Session, Stop, tell};
 use crate::bench::arms::latency::chain;
 use crate::bench::counters::Counters;
 use crate::bench::protocol::{DeviceFacts, Event, Job};
@@ -15,7 +15,7 @@ use std::time::Instant;
 
 /// Bytes of source and target on each GPU.
 const BULK: u64 = 256 << 20;
-const BULK_QUICK: u64 = 64 << 20;
+const BULK_QUICK: u64 = 128 << 20;
 /// Least that is worth measuring.
 const BULK_LEAST: u64 = 16 << 20;
 
