@@ -54,7 +54,7 @@ fn poison_fills_and_copy_copies() {
     for (vectors, grid, rounds) in [(29, (1, 2), 1), (1, (2, 8), 2), (31, (2, 4), 3)] {
         memory.add(AT[1], &[POISON; 64]);
         interpret(&mut memory, kernels::COPY, grid, &[AT[1], AT[0], vectors, rounds]);
-        let n = vectors as usize * 2;
+        let n = usize::try_from(vectors).unwrap() * 2;
         assert_eq!(memory.words(AT[1])[..n], words(0, 64)[..n], "{vectors} {grid:?}");
         assert!(memory.words(AT[1])[n..].iter().all(|w| *w == POISON), "{vectors} {grid:?}");
     }

@@ -3,6 +3,7 @@
 use super::protocol::DeviceFacts;
 use super::record::{GpuState, LinkSample, State};
 use super::view::View;
+use crate::format::hex::hex;
 use crate::host::Host;
 use crate::host::environment::VARIABLES;
 use crate::root::{Fact, Root};
@@ -118,7 +119,7 @@ pub(super) fn salt(root: &Root) -> String {
 
 /// First sixteen hexadecimal digits of SHA-256.
 fn short_hash(text: &str) -> String {
-    Sha256::digest(text.as_bytes()).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    hex(&Sha256::digest(text.as_bytes())[..8])
 }
 
 fn take(fact: &Fact<String>, unknown: &mut Vec<String>) -> Option<String> {

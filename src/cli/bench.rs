@@ -41,6 +41,10 @@ pub(super) fn run(global: &Global, args: &BenchArgs) -> Result<Exit, Failure> {
     Ok(match finding(&record) {
         Finding::Right => Exit::Done,
         Finding::Wrong => Exit::Findings,
+        Finding::NotBegun => {
+            note(global, "peerfix: nothing was measured: the GPUs could not be made ready (see the notes)");
+            Exit::Findings
+        }
         Finding::NoPair => {
             note(global, "peerfix: no pair of GPUs may transfer directly: the driver grants no peer access");
             Exit::Unsupported

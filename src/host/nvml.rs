@@ -12,7 +12,7 @@ const SOURCE: &str = "nvml";
 const LIMIT: Duration = Duration::from_secs(20);
 
 /// Asks the driver. Without the library every fact is unknown and says what the loader said.
-pub fn read() -> NvidiaSmi {
+pub(super) fn read() -> NvidiaSmi {
     let (send, receive) = channel();
     std::thread::spawn(move || {
         // Nobody listens any more after the limit.
@@ -106,7 +106,7 @@ fn nvlinks(gpus: &[(i64, NvmlGpu<'_>)]) -> Fact<Vec<SmiNvlink>> {
     let mut evidence = Vec::new();
     for (index, gpu) in gpus {
         let links = gpu.nvlinks();
-        let speed = gpu.nvlink_mb_s().map(signed).unwrap_or(0);
+        let speed = gpu.nvlink_mb_s().map_or(0, signed);
         let active = links.iter().filter(|link| link.active).count();
         evidence.push(Evidence::new(
             SOURCE,

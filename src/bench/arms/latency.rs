@@ -13,6 +13,9 @@ const LINKS: u64 = small::CHAIN_BYTES / STRIDE;
 /// Step from one link to the next, odd so that the chain visits all of them, and large so that no prefetcher follows.
 const STEP: u64 = 2731;
 
+/// Copies of the loop that are waited for together.
+pub(in crate::bench) const LOOP: u32 = 2048;
+
 /// What a chase found.
 pub(in crate::bench) struct Chase {
     /// Nanoseconds of one load.
@@ -66,14 +69,13 @@ impl Way<'_> {
 
     /// Microseconds of one of 2048 copies of 32 bytes that are waited for together, on the best CPU.
     pub(in crate::bench) fn copy_loop(&self) -> Result<f64, CudaError> {
-        const COPIES: u32 = 2048;
         self.host.cpus.least(|| {
             let before = Instant::now();
-            for _ in 0..COPIES {
+            for _ in 0..LOOP {
                 self.from.stream.copy_peer(&self.to.target, 0, &self.from.source, 0, 32)?;
             }
             self.from.stream.synchronize()?;
-            Ok(before.elapsed().as_secs_f64() * 1e6 / f64::from(COPIES))
+            Ok(before.elapsed().as_secs_f64() * 1e6 / f64::from(LOOP))
         })
     }
 }

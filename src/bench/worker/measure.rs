@@ -87,7 +87,7 @@ pub(super) fn warm_up(
     let mut count = 1;
     let mut before: Option<f64> = None;
     for _ in 0..WARM_UP {
-        session.at(track)?;
+        track.at()?;
         let seconds = match way.batch(arm, count) {
             Ok(seconds) => seconds,
             Err(error) => return Ok(Err(error)),
