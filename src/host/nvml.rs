@@ -12,7 +12,7 @@ const SOURCE: &str = "nvml";
 const LIMIT: Duration = Duration::from_secs(20);
 
 /// Asks the driver. Without the library every fact is unknown and says what the loader said.
-pub fn read() -> NvidiaSmi {
+pub(super) fn read() -> NvidiaSmi {
     let (send, receive) = channel();
     std::thread::spawn(move || {
         // Nobody listens any more after the limit.
