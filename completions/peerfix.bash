@@ -19,6 +19,15 @@ _peerfix() {
             peerfix,audit)
                 cmd="peerfix__subcmd__audit"
                 ;;
+            peerfix,bench)
+                cmd="peerfix__subcmd__bench"
+                ;;
+            peerfix,bench-worker)
+                cmd="peerfix__subcmd__bench__subcmd__worker"
+                ;;
+            peerfix,compare)
+                cmd="peerfix__subcmd__compare"
+                ;;
             peerfix,completions)
                 cmd="peerfix__subcmd__completions"
                 ;;
@@ -51,6 +60,15 @@ _peerfix() {
                 ;;
             peerfix__subcmd__help,audit)
                 cmd="peerfix__subcmd__help__subcmd__audit"
+                ;;
+            peerfix__subcmd__help,bench)
+                cmd="peerfix__subcmd__help__subcmd__bench"
+                ;;
+            peerfix__subcmd__help,bench-worker)
+                cmd="peerfix__subcmd__help__subcmd__bench__subcmd__worker"
+                ;;
+            peerfix__subcmd__help,compare)
+                cmd="peerfix__subcmd__help__subcmd__compare"
                 ;;
             peerfix__subcmd__help,completions)
                 cmd="peerfix__subcmd__help__subcmd__completions"
@@ -119,7 +137,7 @@ _peerfix() {
 
     case "${cmd}" in
         peerfix)
-            opts="-q -v -h -V --format --host --color --quiet --verbose --help --version audit plan provision revert undo status history show rules completions help"
+            opts="-q -v -h -V --format --host --color --quiet --verbose --help --version audit plan provision compare revert undo status history show bench bench-worker rules completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -174,6 +192,104 @@ _peerfix() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        peerfix__subcmd__bench)
+            opts="-o -q -v -h -V --gpus --quick --budget --wait --output --format --host --color --quiet --verbose --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --gpus)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --budget)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "text json markdown" -- "${cur}"))
+                    return 0
+                    ;;
+                --host)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        peerfix__subcmd__bench__subcmd__worker)
+            opts="-q -v -h -V --format --host --color --quiet --verbose --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --format)
+                    COMPREPLY=($(compgen -W "text json markdown" -- "${cur}"))
+                    return 0
+                    ;;
+                --host)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        peerfix__subcmd__compare)
+            opts="-q -v -h -V --threshold --format --host --color --quiet --verbose --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --threshold)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "text json markdown" -- "${cur}"))
+                    return 0
+                    ;;
+                --host)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         peerfix__subcmd__completions)
             opts="-q -v -h -V --format --host --color --quiet --verbose --help --version bash zsh fish"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -201,7 +317,7 @@ _peerfix() {
             return 0
             ;;
         peerfix__subcmd__help)
-            opts="audit plan provision revert status history show rules completions help"
+            opts="audit plan provision compare revert status history show bench bench-worker rules completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -215,6 +331,48 @@ _peerfix() {
             return 0
             ;;
         peerfix__subcmd__help__subcmd__audit)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        peerfix__subcmd__help__subcmd__bench)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        peerfix__subcmd__help__subcmd__bench__subcmd__worker)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        peerfix__subcmd__help__subcmd__compare)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

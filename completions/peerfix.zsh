@@ -110,6 +110,28 @@ never\:"Never"))' \
 '--version[Print version]' \
 && ret=0
 ;;
+(compare)
+_arguments "${_arguments_options[@]}" : \
+'--threshold=[Smallest change that matters, in percent (latencies\: or 0.2 us, if that is more)]:PERCENT:_default' \
+'--format=[Form of the output]:FORM:((text\:"For people"
+json\:"For programs, versioned"
+markdown\:"For issue threads"))' \
+'--host=[Read facts from this root tree instead of the live machine (\`/\` is the live machine)]:PATH:_files' \
+'--color=[Colour\: auto, always, never (NO_COLOR is honoured)]:WHEN:((auto\:"In a terminal"
+always\:"Always"
+never\:"Never"))' \
+'-q[Print only the result and errors]' \
+'--quiet[Print only the result and errors]' \
+'-v[Print all evidence, passed rules and refutations]' \
+'--verbose[Print all evidence, passed rules and refutations]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'-V[Print version]' \
+'--version[Print version]' \
+':before -- Record before the change:_files' \
+':after -- Record after the change:_files' \
+&& ret=0
+;;
 (revert)
 _arguments "${_arguments_options[@]}" : \
 '--root=[State and configuration below this directory instead of \`/\`]:DIR:_files' \
@@ -215,6 +237,50 @@ never\:"Never"))' \
 '-V[Print version]' \
 '--version[Print version]' \
 ':which -- Number of the change, or `last`:_default' \
+&& ret=0
+;;
+(bench)
+_arguments "${_arguments_options[@]}" : \
+'*--gpus=[Only these GPUs, by number in the driver'\''s order or by PCI address, separated by commas]:LIST:_default' \
+'--budget=[Stop taking samples after so many seconds; what was not measured by then is named]:SECONDS:_default' \
+'-o+[Write the record to this file instead of the folder of records]:FILE:_files' \
+'--output=[Write the record to this file instead of the folder of records]:FILE:_files' \
+'--format=[Form of the output]:FORM:((text\:"For people"
+json\:"For programs, versioned"
+markdown\:"For issue threads"))' \
+'--host=[Read facts from this root tree instead of the live machine (\`/\` is the live machine)]:PATH:_files' \
+'--color=[Colour\: auto, always, never (NO_COLOR is honoured)]:WHEN:((auto\:"In a terminal"
+always\:"Always"
+never\:"Never"))' \
+'--quick[Fewer and smaller samples]' \
+'--wait[Wait until nobody else uses the GPUs, in place of refusing]' \
+'-q[Print only the result and errors]' \
+'--quiet[Print only the result and errors]' \
+'-v[Print all evidence, passed rules and refutations]' \
+'--verbose[Print all evidence, passed rules and refutations]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'-V[Print version]' \
+'--version[Print version]' \
+&& ret=0
+;;
+(bench-worker)
+_arguments "${_arguments_options[@]}" : \
+'--format=[Form of the output]:FORM:((text\:"For people"
+json\:"For programs, versioned"
+markdown\:"For issue threads"))' \
+'--host=[Read facts from this root tree instead of the live machine (\`/\` is the live machine)]:PATH:_files' \
+'--color=[Colour\: auto, always, never (NO_COLOR is honoured)]:WHEN:((auto\:"In a terminal"
+always\:"Always"
+never\:"Never"))' \
+'-q[Print only the result and errors]' \
+'--quiet[Print only the result and errors]' \
+'-v[Print all evidence, passed rules and refutations]' \
+'--verbose[Print all evidence, passed rules and refutations]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'-V[Print version]' \
+'--version[Print version]' \
 && ret=0
 ;;
 (rules)
@@ -385,6 +451,10 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(compare)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (revert)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
@@ -398,6 +468,14 @@ _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
 (show)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(bench)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(bench-worker)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -452,11 +530,14 @@ _peerfix_commands() {
 'audit:Evaluate all rules; report findings, pairs and proposed changes; writes nothing' \
 'plan:Show the changes only\: diffs, the resulting command line, commands, risks, the way back; writes nothing' \
 'provision:Make the changes that need no consent, without questions, for installers and images' \
+'compare:Compare two benchmark records\: better, same, worse, corrupt, or why they do not compare' \
 'revert:Take a change back' \
 'undo:Take a change back' \
 'status:Where every change stands' \
 'history:Every change that was made, the newest last' \
 'show:One change in full' \
+'bench:Measure peer and staged transfers of every pair of GPUs; write a record' \
+'bench-worker:A worker of \`bench\`' \
 'rules:The catalogue of rules' \
 'completions:Completions for a shell' \
 'help:Print this message or the help of the given subcommand(s)' \
@@ -467,6 +548,21 @@ _peerfix_commands() {
 _peerfix__subcmd__audit_commands() {
     local commands; commands=()
     _describe -t commands 'peerfix audit commands' commands "$@"
+}
+(( $+functions[_peerfix__subcmd__bench_commands] )) ||
+_peerfix__subcmd__bench_commands() {
+    local commands; commands=()
+    _describe -t commands 'peerfix bench commands' commands "$@"
+}
+(( $+functions[_peerfix__subcmd__bench-worker_commands] )) ||
+_peerfix__subcmd__bench-worker_commands() {
+    local commands; commands=()
+    _describe -t commands 'peerfix bench-worker commands' commands "$@"
+}
+(( $+functions[_peerfix__subcmd__compare_commands] )) ||
+_peerfix__subcmd__compare_commands() {
+    local commands; commands=()
+    _describe -t commands 'peerfix compare commands' commands "$@"
 }
 (( $+functions[_peerfix__subcmd__completions_commands] )) ||
 _peerfix__subcmd__completions_commands() {
@@ -479,10 +575,13 @@ _peerfix__subcmd__help_commands() {
 'audit:Evaluate all rules; report findings, pairs and proposed changes; writes nothing' \
 'plan:Show the changes only\: diffs, the resulting command line, commands, risks, the way back; writes nothing' \
 'provision:Make the changes that need no consent, without questions, for installers and images' \
+'compare:Compare two benchmark records\: better, same, worse, corrupt, or why they do not compare' \
 'revert:Take a change back' \
 'status:Where every change stands' \
 'history:Every change that was made, the newest last' \
 'show:One change in full' \
+'bench:Measure peer and staged transfers of every pair of GPUs; write a record' \
+'bench-worker:A worker of \`bench\`' \
 'rules:The catalogue of rules' \
 'completions:Completions for a shell' \
 'help:Print this message or the help of the given subcommand(s)' \
@@ -493,6 +592,21 @@ _peerfix__subcmd__help_commands() {
 _peerfix__subcmd__help__subcmd__audit_commands() {
     local commands; commands=()
     _describe -t commands 'peerfix help audit commands' commands "$@"
+}
+(( $+functions[_peerfix__subcmd__help__subcmd__bench_commands] )) ||
+_peerfix__subcmd__help__subcmd__bench_commands() {
+    local commands; commands=()
+    _describe -t commands 'peerfix help bench commands' commands "$@"
+}
+(( $+functions[_peerfix__subcmd__help__subcmd__bench-worker_commands] )) ||
+_peerfix__subcmd__help__subcmd__bench-worker_commands() {
+    local commands; commands=()
+    _describe -t commands 'peerfix help bench-worker commands' commands "$@"
+}
+(( $+functions[_peerfix__subcmd__help__subcmd__compare_commands] )) ||
+_peerfix__subcmd__help__subcmd__compare_commands() {
+    local commands; commands=()
+    _describe -t commands 'peerfix help compare commands' commands "$@"
 }
 (( $+functions[_peerfix__subcmd__help__subcmd__completions_commands] )) ||
 _peerfix__subcmd__help__subcmd__completions_commands() {

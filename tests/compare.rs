@@ -486,10 +486,32 @@ fn what_cannot_be_read_exits_2_and_names_the_file() {
 }
 
 #[test]
-fn an_edited_record_is_said_and_still_compared() {
+fn an_edited_record_is_refused_and_one_without_a_hash_is_said() {
     let edited = written(&calm(2)).replacen("6.12.3", "6.12.4", 1);
-    let ran = run(&written(&calm(1)), &edited, &[]).exits(0);
-    assert!(ran.stderr.contains("b.json: hash mismatch"), "{}", ran.stderr);
+    for (a, b, name) in [(&written(&calm(1)), &edited, "b.json"), (&edited, &written(&calm(1)), "a.json")] {
+        let ran = run(a, b, &[]).exits(2);
+        assert!(
+            ran.stdout.is_empty() && ran.stderr.contains(&format!("{name}: hash mismatch")),
+            "{}",
+            ran.stderr
+        );
+    }
+    let open = serde_json::to_string_pretty(&calm(2)).unwrap();
+    let ran = run(&written(&calm(1)), &open, &[]).exits(0);
+    assert!(ran.stderr.contains("b.json: carries no hash"), "{}", ran.stderr);
+}
+
+#[test]
+fn what_the_program_seals_can_be_checked_with_the_tools_of_any_host() {
+    let mut record = calm(1);
+    peerfix::bench::run::seal(&mut record);
+    assert_eq!(serde_json::to_string_pretty(&record).unwrap() + "\n", written(&calm(1)));
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("record.json");
+    std::fs::write(&file, written(&calm(1))).unwrap();
+    let script = "sed 's/^  \"hash\": \"[0-9a-f]*\"/  \"hash\": \"\"/' \"$0\" | head -c -1 | sha256sum";
+    let output = std::process::Command::new("sh").args(["-c", script]).arg(&file).output().unwrap();
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), format!("{}  -\n", record.hash));
 }
 
 #[test]

@@ -82,6 +82,8 @@ fn schemas_of_the_documents() {
         ("revert", schema::<doc::RevertDocument<'static>>()),
         ("rules", schema::<doc::RulesDocument<'static>>()),
         ("rule", schema::<doc::RuleDocument<'static>>()),
+        ("record", schema::<peerfix::bench::record::Record>()),
+        ("verdict", schema::<peerfix::verdict::Verdict>()),
     ];
     let files = schemas.map(|(name, text)| (format!("{name}.json"), text));
     is_current("schema", &BTreeMap::from(files));

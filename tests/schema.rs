@@ -5,6 +5,7 @@
 mod common;
 
 use common::contract::audits;
+use common::fakes::Bench;
 use common::run::{on_host, on_root, peerfix};
 use common::{Tree, hosts};
 use serde_json::Value;
@@ -123,4 +124,24 @@ fn the_life_of_a_change() {
 fn the_catalogue() {
     conforms("rules", &peerfix(&["rules", "list", "--format", "json"]).json());
     conforms("rule", &peerfix(&["rules", "explain", "iommu/faults", "--format", "json"]).json());
+}
+
+#[test]
+fn records_and_verdicts() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let record = |name: &str, config: &str| {
+        let (ran, _) = Bench::of(config).run(&["bench", "--quick", "--format", "json", "-o", &file(name)]);
+        let document = ran.json();
+        conforms("record", &document);
+        let written: Value = serde_json::from_str(&std::fs::read_to_string(file(name)).unwrap()).unwrap();
+        assert_eq!(written, document, "what is printed is what is written");
+    };
+    record("clean", "seed=3");
+    record("wrong", "seed=4;nvlinks=4;fault=stale;pair=0>1;engine=ce;min=65536");
+    record("other", "seed=5;gpus=3;fault=refuse");
+    for (before, after) in [("clean", "clean"), ("clean", "wrong"), ("wrong", "clean"), ("clean", "other")] {
+        let args = ["compare", &file(before), &file(after), "--format", "json"];
+        conforms("verdict", &peerfix(&args).json());
+    }
 }

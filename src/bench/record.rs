@@ -46,7 +46,7 @@ pub struct Record {
     pub phases: BTreeMap<String, f64>,
     /// What could not be done, in words.
     pub notes: Vec<String>,
-    /// SHA-256 of the document with this field empty.
+    /// SHA-256 of this document's text with this field empty, without the line end behind the last brace.
     pub hash: String,
 }
 
@@ -59,7 +59,7 @@ pub struct Version {
     pub minor: u32,
 }
 
-/// State of the host. Two records compare only when [`State::comparable`] fields agree (see `verdict`).
+/// State of the host. Two records compare only where no configuration explains a difference.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct State {
     /// Kernel release.

@@ -10,9 +10,9 @@ use super::schedule;
 use super::state;
 use super::supervise::{Supervisor, Told, devices};
 use super::view::View;
+use crate::format::sealed;
 use crate::host::Host;
 use crate::root::Root;
-use sha2::{Digest, Sha256};
 use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant};
 
@@ -184,9 +184,8 @@ fn round(record: &mut Record) {
     }
 }
 
-/// Sets the hash: SHA-256 of the document with this field empty.
+/// Sets the hash, which [`crate::format::sealed`] describes.
 pub fn seal(record: &mut Record) {
-    record.hash.clear();
     record.hash = digest(record);
 }
 
@@ -194,8 +193,7 @@ pub fn seal(record: &mut Record) {
 pub fn digest(record: &Record) -> String {
     let mut open = record.clone();
     open.hash.clear();
-    let bytes = serde_json::to_vec(&open).unwrap_or_default();
-    crate::format::hex::hex(&Sha256::digest(&bytes))
+    sealed::digest(&serde_json::to_vec_pretty(&open).unwrap_or_default())
 }
 
 /// What a record says in one word.

@@ -38,11 +38,15 @@ fn record(global: &Global, path: &Path) -> Result<Record, Failure> {
     let read = read::record(&document).map_err(|e: ReadError| named(&e))?;
     match read.hash {
         Hash::Matches => {}
-        Hash::Differs => note(
-            global,
-            &format!("peerfix: {}: hash mismatch: edited or damaged since it was written", path.display()),
-        ),
-        Hash::Absent => note(global, &format!("peerfix: {}: carries no hash", path.display())),
+        Hash::Differs => {
+            return Err(named(
+                &"hash mismatch: edited or damaged since it was written, so it is not compared; \
+                  take the file that `peerfix bench` wrote, or measure again",
+            ));
+        }
+        Hash::Absent => {
+            note(global, &format!("peerfix: {}: carries no hash: unchecked", path.display()));
+        }
     }
     Ok(read.record)
 }

@@ -12,6 +12,7 @@ pub mod kernelstub;
 pub mod loader_entry;
 pub mod modprobe_d;
 pub mod registry_dwords;
+pub mod sealed;
 pub mod shell;
 pub mod splice;
 

@@ -18,7 +18,7 @@ pub mod names;
 pub mod numa;
 pub mod nvidia;
 pub mod nvidia_smi;
-mod nvml;
+pub mod nvml;
 pub mod pci;
 mod presence;
 mod project;
@@ -88,6 +88,22 @@ impl Host {
     /// Reads all facts of a host. Never fails: what cannot be read is an unknown fact. Hardware and the
     /// running kernel come from `root`, module configuration from `config`.
     pub fn read(root: &Root, config: &Root) -> Self {
+        Self::with(root, config, &|pci| {
+            let nvidia = |device: &pci::PciDevice| device.vendor.value() == Some(&0x10de);
+            if root.is_live() && pci.iter().any(nvidia) {
+                nvml::read()
+            } else {
+                nvidia_smi::NvidiaSmi::read(root)
+            }
+        })
+    }
+
+    /// The same, where `smi` says what the NVIDIA driver answers of these functions.
+    pub fn with(
+        root: &Root,
+        config: &Root,
+        smi: &dyn Fn(&[pci::PciDevice]) -> nvidia_smi::NvidiaSmi,
+    ) -> Self {
         let kernel = kernel::Kernel::read(root);
         let cpu = cpu::Cpu::read(root);
         let virt = virt::Virt::read(root, &cpu, &kernel);
@@ -98,12 +114,7 @@ impl Host {
             Fact::Known { value, .. } => value,
             _ => Vec::new(),
         };
-        let nvidia = |device: &pci::PciDevice| device.vendor.value() == Some(&0x10de);
-        let smi = if root.is_live() && pci.iter().any(nvidia) {
-            nvml::read()
-        } else {
-            nvidia_smi::NvidiaSmi::read(root)
-        };
+        let smi = smi(&pci);
         let amdgpu = amdgpu::Amdgpu::read(root);
         let gpus = gpu::read(root, &pci, &amdgpu, &smi);
         let names: Vec<String> = gpus.iter().map(|g| g.bdf.clone()).collect();

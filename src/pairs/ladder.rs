@@ -4,6 +4,7 @@ use super::route::cell as matrix_cell;
 use super::{Outcome, Pair, Rung};
 use crate::host::Host;
 use crate::host::gpu::Gpu;
+use crate::root::{Fact, Why};
 
 /// All rungs, in order.
 pub const RUNGS: [&str; 7] = [
@@ -128,7 +129,7 @@ fn nvidia_grant(host: &Host, a: &Gpu, b: &Gpu, route: &str) -> Rung {
         return rung(NAME, outcome, outcome, why);
     }
     let why = if seen.is_empty() {
-        "the driver's peer matrix was not captured".to_owned()
+        unanswered(host)
     } else if out == Outcome::Fail || back == Outcome::Fail {
         format!("the driver answers {}", seen.join(", "))
     } else if seen.iter().any(|c| c == "U") {
@@ -139,6 +140,17 @@ fn nvidia_grant(host: &Host, a: &Gpu, b: &Gpu, route: &str) -> Rung {
         "the driver grants peer access; a capability, not a proof of data".to_owned()
     };
     rung(NAME, out, back, why)
+}
+
+/// Why there is no cell of the driver's peer matrix.
+fn unanswered(host: &Host) -> String {
+    match &host.smi.p2p_read {
+        Fact::Unknown(reason) if reason.why != Why::NotCaptured => {
+            format!("the driver's peer matrix is not known: {reason}")
+        }
+        Fact::Known { .. } => "the driver's peer matrix has no answer for this pair".to_owned(),
+        _ => "the driver's peer matrix was not captured".to_owned(),
+    }
 }
 
 fn copied(host: &Host, a: &Gpu, b: &Gpu) -> Rung {

@@ -1,9 +1,10 @@
 //! Bytes become a record, or the reason why not.
 
 use crate::bench::record::{MAJOR, Record, SCHEMA, Version};
+use crate::format::sealed;
 use serde::Deserialize;
-use sha2::{Digest, Sha256};
-use std::fmt::Write;
+
+pub use crate::format::sealed::Hash;
 
 /// Largest document that is read: 64 MiB, ten times what sixteen GPUs write.
 pub const LIMIT: u64 = 64 << 20;
@@ -42,17 +43,6 @@ pub struct Read {
     pub hash: Hash,
 }
 
-/// Whether a document is what was written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hash {
-    /// It is.
-    Matches,
-    /// It was edited or damaged since.
-    Differs,
-    /// It carries none.
-    Absent,
-}
-
 #[derive(Deserialize)]
 struct Head {
     schema: String,
@@ -76,33 +66,6 @@ pub fn record(document: &[u8]) -> Result<Read, ReadError> {
         return Err(ReadError::Newer { found: head.version.major, program });
     }
     let record: Record = serde_json::from_slice(document).map_err(malformed)?;
-    let hash = hash(document, &record);
+    let hash = sealed::check(document, &record.hash);
     Ok(Read { record, hash })
-}
-
-/// The hash covers the document with the value of `hash` empty, so it is cut out of the text: numbers
-/// written again might differ in their last digit.
-fn hash(document: &[u8], record: &Record) -> Hash {
-    if record.hash.is_empty() {
-        return Hash::Absent;
-    }
-    let document = document.trim_ascii_end();
-    let found = record.hash.as_bytes();
-    let is_hash = |at: usize| {
-        let quote = |place: Option<usize>| place.and_then(|i| document.get(i)) == Some(&b'"');
-        quote(at.checked_sub(1)) && quote(at.checked_add(found.len()))
-    };
-    let mut places = document.windows(found.len()).enumerate().rev();
-    let Some((at, _)) = places.find(|(at, bytes)| *bytes == found && is_hash(*at)) else {
-        return Hash::Differs;
-    };
-    let (head, tail) = document.split_at(at);
-    let mut digest = Sha256::new();
-    digest.update(head);
-    digest.update(tail.get(found.len()..).unwrap_or_default());
-    let digest = digest.finalize().iter().fold(String::new(), |mut text, byte| {
-        _ = write!(text, "{byte:02x}");
-        text
-    });
-    if digest.eq_ignore_ascii_case(&record.hash) { Hash::Matches } else { Hash::Differs }
 }

@@ -79,6 +79,8 @@ impl SmiGpu {
         line(3, "Link Width", "");
         line(4, "Max", &format!("{}x", self.width.0));
         line(4, "Current", &format!("{}x", self.width.1));
+        line(2, "Replays Since Reset", "7");
+        line(2, "Replay Number Rollovers", "0");
         line(1, "Performance State", if self.generation.1 == 1 { "P8" } else { "P0" });
         line(1, "FB Memory Usage", "");
         line(2, "Total", &format!("{} MiB", self.vram_mib));

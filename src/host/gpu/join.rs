@@ -29,7 +29,7 @@ pub fn read(root: &Root, pci: &[PciDevice], amdgpu: &Amdgpu, smi: &NvidiaSmi) ->
         })
         .collect();
     memory::compare_siblings(&mut gpus, &models);
-    number_as_smi(&mut gpus);
+    number_as_smi(&mut gpus, smi);
     gpus
 }
 
@@ -147,8 +147,16 @@ fn field<T: Clone>(entry: &Fact<&SmiGpu>, get: impl Fn(&SmiGpu) -> &Fact<T>) -> 
 }
 
 /// nvidia-smi counts the GPUs of its driver in bus order. Where no function shows that driver (a capture
-/// without driver links), all NVIDIA GPUs without another one are counted.
-fn number_as_smi(gpus: &mut [Gpu]) {
+/// without driver links), all NVIDIA GPUs without another one are counted. Where the driver gives the numbers
+/// itself, a GPU that it does not list has none.
+fn number_as_smi(gpus: &mut [Gpu], smi: &NvidiaSmi) {
+    let listed = smi.gpus.value().filter(|list| list.iter().any(|entry| entry.index >= 0));
+    if let Some(list) = listed {
+        for gpu in gpus.iter_mut() {
+            gpu.smi_index = list.iter().find(|entry| entry.bdf == gpu.bdf).map_or(-1, |entry| entry.index);
+        }
+        return;
+    }
     let bound = gpus.iter().any(|gpu| gpu.driver.value().is_some_and(|driver| driver == "nvidia"));
     let mut next = 0;
     for gpu in gpus.iter_mut().filter(|gpu| gpu.vendor == "nvidia") {

@@ -29,6 +29,8 @@ pub struct NvidiaSmi {
 /// unknown, because older drivers and `-d` leave lines out.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct SmiGpu {
+    /// The driver's own number; -1 where only the order of the output tells.
+    pub index: i64,
     /// BDF, normalised to four-digit domain and lower case.
     pub bdf: String,
     /// `Product Name`.
@@ -47,6 +49,16 @@ pub struct SmiGpu {
     pub pstate: Fact<i64>,
     /// Virtualization mode (`None`, `Pass-Through`, …).
     pub virtualization: Fact<String>,
+    /// `PCIe Generation` / `Current`, which drops while the GPU idles.
+    pub generation: Fact<i64>,
+    /// `Link Width` / `Current`, lanes.
+    pub width: Fact<i64>,
+    /// `PCIe Generation` / `Max`, of GPU and slot together.
+    pub max_generation: Fact<i64>,
+    /// `Link Width` / `Max`.
+    pub max_width: Fact<i64>,
+    /// `Replays Since Reset`.
+    pub replays: Fact<i64>,
 }
 
 /// One cell of a matrix.
@@ -92,12 +104,23 @@ impl NvidiaSmi {
         match &self.gpus {
             Fact::Known { value, .. } => match value.iter().find(|gpu| gpu.bdf == bdf) {
                 Some(gpu) => Fact::Known { value: gpu, evidence: Vec::new() },
-                None => {
-                    Fact::unknown(query::PATH, Why::NotCaptured, format!("nvidia-smi -q lists no GPU {bdf}"))
-                }
+                None => self.unlisted(bdf),
             },
             Fact::Absent { evidence } => Fact::Absent { evidence: evidence.clone() },
             Fact::Unknown(reason) => Fact::Unknown(reason.clone()),
+        }
+    }
+
+    /// The driver answers, and not about this GPU.
+    fn unlisted<T>(&self, bdf: &str) -> Fact<T> {
+        let lines = self.gpus.evidence();
+        match lines.first() {
+            Some(first) if first.source != query::PATH => {
+                let said: Vec<&str> = lines.iter().map(|line| line.text.as_str()).collect();
+                let detail = format!("the driver lists no GPU {bdf}: {}", said.join("; "));
+                Fact::unknown(&first.source, Why::Unreadable, detail)
+            }
+            _ => Fact::unknown(query::PATH, Why::NotCaptured, format!("nvidia-smi -q lists no GPU {bdf}")),
         }
     }
 }

@@ -117,7 +117,9 @@ fn gpu_heading(line: &str) -> Option<String> {
 
 impl Section {
     fn gpu(&self) -> SmiGpu {
+        let link = |what: &str| self.get(&format!("PCI/GPU Link Info/{what}")).parse(|text| lanes(text));
         SmiGpu {
+            index: -1,
             bdf: self.bdf.clone(),
             name: self.get("Product Name"),
             vram: self.get("FB Memory Usage/Total").parse(|text| bytes(text)),
@@ -127,6 +129,11 @@ impl Section {
             mig: self.get("MIG Mode/Current").parse(|text| enabled(text)),
             pstate: self.get("Performance State").parse(|text| pstate(text)),
             virtualization: self.get("GPU Virtualization Mode/Virtualization Mode"),
+            generation: link("PCIe Generation/Current"),
+            width: link("Link Width/Current"),
+            max_generation: link("PCIe Generation/Max"),
+            max_width: link("Link Width/Max"),
+            replays: self.get("PCI/Replays Since Reset").parse(|text| lanes(text)),
         }
     }
 
@@ -170,6 +177,12 @@ fn enabled(text: &str) -> Result<bool, String> {
         "Disabled" | "No" => Ok(false),
         _ => Err(format!("expected Enabled or Disabled, found {text:?}")),
     }
+}
+
+/// `16x` is 16, and a plain number is itself.
+fn lanes(text: &str) -> Result<i64, String> {
+    let number = text.strip_suffix('x').unwrap_or(text).parse().ok().filter(|n| *n >= 0);
+    number.ok_or_else(|| format!("expected a number such as 4 or 16x, found {text:?}"))
 }
 
 fn pstate(text: &str) -> Result<i64, String> {

@@ -63,7 +63,7 @@ pub fn sizes_up_to(most: u32) -> u64 {
 }
 
 /// An NVIDIA card: registers in BAR0, memory in BAR1, 32 MiB behind it in BAR3.
-fn nvidia_card(bdf: &str, device: u16, registers: u64, bar1: (u64, u64), link: Link) -> Function {
+pub fn nvidia_card(bdf: &str, device: u16, registers: u64, bar1: (u64, u64), link: Link) -> Function {
     use super::pci::MIB;
     Function::endpoint(bdf, 0x10de, device, 0x03_0000, link)
         .subsystem(0x10de, 0x204b)
