@@ -67,6 +67,8 @@ pub enum Task {
         /// Pairs, each for both directions.
         pairs: Vec<(usize, usize)>,
     },
+    /// All-reduces by NCCL over all GPUs, where it is installed.
+    Nccl,
 }
 
 /// A GPU as the driver describes it.

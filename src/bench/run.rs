@@ -75,7 +75,7 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Record, 
         seed,
         budget_s: options.budget_s.unwrap_or(0.0),
         gpus,
-        tasks: schedule::tasks(chosen.len()),
+        tasks: schedule::tasks(chosen.len(), options.quick),
     };
     let told = Told { api: Some(api), ..Told::default() };
     let mut supervisor = Supervisor { told, counters: Counters::open(&names, &paths, None), progress };

@@ -5,8 +5,9 @@ use super::protocol::Task;
 /// Up to so many GPUs every pair is measured in full.
 const ALL_FULL: usize = 4;
 
-/// Tasks for `count` GPUs: pairs alone, then (from three GPUs on) rounds of concurrent pairs, then dense.
-pub fn tasks(count: usize) -> Vec<Task> {
+/// Tasks for `count` GPUs: pairs alone, then (from three GPUs on) rounds of concurrent pairs, then dense; last, unless
+/// it must be quick, what NCCL makes of it all.
+pub fn tasks(count: usize, quick: bool) -> Vec<Task> {
     let rounds = rounds(count);
     let mut tasks = Vec::new();
     for (number, round) in rounds.iter().enumerate() {
@@ -20,6 +21,9 @@ pub fn tasks(count: usize) -> Vec<Task> {
             }
         }
         tasks.push(Task::Dense { pairs: rounds.into_iter().flatten().collect() });
+    }
+    if count > 1 && !quick {
+        tasks.push(Task::Nccl);
     }
     tasks
 }
@@ -68,8 +72,10 @@ mod tests {
 
     #[test]
     fn two_gpus_are_one_pair() {
-        assert_eq!(tasks(2), [Task::Pair { a: 0, b: 1, full: true }]);
-        let eight = tasks(8);
+        assert_eq!(tasks(2, true), [Task::Pair { a: 0, b: 1, full: true }]);
+        assert_eq!(tasks(2, false).last(), Some(&Task::Nccl));
+        assert!(tasks(1, false).is_empty());
+        let eight = tasks(8, true);
         let full = eight.iter().filter(|task| matches!(task, Task::Pair { full: true, .. })).count();
         assert_eq!((eight.len(), full), (28 + 7 + 1, 4));
     }

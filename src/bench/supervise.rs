@@ -5,7 +5,7 @@ use super::counters::{self, Counters};
 use super::protocol::{DeviceFacts, Event, Job, Task};
 use super::record::{Arm, Deltas, Outcome};
 use super::stats;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 /// Sets the deadline of an arm in milliseconds; for tests.
@@ -30,6 +30,8 @@ pub(super) struct Told {
     pub(super) method: Vec<String>,
     /// Nothing could be measured from here on, and why.
     pub(super) lost: Option<String>,
+    /// Pairs whose peer arms have ended; no later worker may try them again.
+    pub(super) down: BTreeSet<(usize, usize)>,
 }
 
 /// A task as it goes on in the present worker.
@@ -83,7 +85,10 @@ impl Supervisor<'_> {
             let (arm, why) = self.failed(present, &end, now);
             let rest = job.tasks.split_off((task + 1).min(job.tasks.len()));
             let ended = job.tasks.pop();
-            job.tasks = without(rest, ended.as_ref());
+            if let Some(Task::Pair { a, b, .. }) = &ended {
+                self.told.down.insert((*a.min(b), *a.max(b)));
+            }
+            job.tasks = without(rest, &self.told.down);
             if let Some(Task::Pair { a, b, full }) = ended {
                 let why = if arm.is_empty() { why } else { format!("{arm}: {why}") };
                 job.tasks.insert(
@@ -179,8 +184,10 @@ impl Supervisor<'_> {
                     self.told.method.push(text);
                 }
             }
-            Event::PairDown { .. }
-            | Event::Beat
+            Event::PairDown { a, b, .. } => {
+                self.told.down.insert((a.min(b), a.max(b)));
+            }
+            Event::Beat
             | Event::Devices { .. }
             | Event::NoDriver { .. }
             | Event::Task { .. }
@@ -276,14 +283,14 @@ fn set_deadline() -> Option<Duration> {
     std::env::var(DEADLINE_VARIABLE).ok()?.parse().ok().map(Duration::from_millis)
 }
 
-/// The tasks that are left without the pair of the one that ended.
-fn without(mut tasks: Vec<Task>, ended: Option<&Task>) -> Vec<Task> {
-    let Some(Task::Pair { a, b, .. }) = ended else { return tasks };
+/// The tasks that are left, without the pairs that may transfer no more. NCCL asks nobody which path it may take.
+fn without(mut tasks: Vec<Task>, down: &BTreeSet<(usize, usize)>) -> Vec<Task> {
     for task in &mut tasks {
         if let Task::Round { pairs, .. } | Task::Dense { pairs } = task {
-            pairs.retain(|pair| pair != &(*a, *b) && pair != &(*b, *a));
+            pairs.retain(|(a, b)| !down.contains(&(*a.min(b), *a.max(b))));
         }
     }
+    tasks.retain(|task| *task != Task::Nccl || down.is_empty());
     tasks
 }
 

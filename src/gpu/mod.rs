@@ -3,6 +3,7 @@
 
 pub mod cuda;
 pub mod kernels;
+pub mod nccl;
 pub mod nvml;
 mod table;
 

@@ -36,6 +36,7 @@ macro_rules! dl_api {
         impl $table {
             /// Names of the functions, in order.
             #[cfg(test)]
+            #[allow(dead_code)] // tables without a list to compare with
             pub(super) const SYMBOLS: &[&str] = &[$($symbol),*];
 
             /// Opens the library and binds every function.

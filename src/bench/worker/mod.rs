@@ -2,6 +2,7 @@
 
 mod concurrent;
 mod measure;
+mod nccl;
 mod pair;
 mod session;
 mod small;
@@ -61,6 +62,7 @@ impl Bench {
                     self.concurrent(&format!("round-{number}"), pairs)?;
                 }
                 Task::Dense { pairs } => self.concurrent("dense", pairs)?,
+                Task::Nccl => self.nccl()?,
             }
         }
         self.session.phase("")?;

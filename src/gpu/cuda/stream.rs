@@ -33,7 +33,7 @@ impl Stream {
         &self.context
     }
 
-    pub(super) fn handle(&self) -> Handle {
+    pub(in crate::gpu) fn handle(&self) -> Handle {
         self.handle
     }
 
