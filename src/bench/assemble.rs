@@ -94,6 +94,11 @@ fn share(arm: &Arm, peer: f64, slot: f64) -> f64 {
     if ceiling > 0.0 { arm.median / ceiling } else { 0.0 }
 }
 
+/// The arm's data pass from GPU to GPU.
+fn by_peer(arm: &str) -> bool {
+    !(arm.starts_with("staged") || arm.starts_with("driver-staged") || arm == "self")
+}
+
 /// One way nothing arrives and the other way all is right: that is a fault of one direction.
 fn name_one_direction(records: &mut [PairRecord]) {
     let untouched = |pair: &PairRecord| {
@@ -105,7 +110,9 @@ fn name_one_direction(records: &mut [PairRecord]) {
             // Lost sectors here and there are another fault.
             arm.errors.iter().all(|error| error.mechanism == "untouched" && error.words * 8 >= arm.bytes)
         });
-        any && all
+        // Whatever arrived by that way speaks against it.
+        let arrived = pair.arms.iter().any(|arm| arm.outcome == Outcome::Measured && by_peer(&arm.name));
+        any && all && !arrived
     };
     let right = |pair: &PairRecord| {
         let checked =
