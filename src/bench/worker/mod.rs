@@ -1,6 +1,7 @@
 //! The worker process: brings the driver up, takes a job, runs its tasks in order, tells the parent everything.
 
 mod concurrent;
+mod lanes;
 mod measure;
 mod pair;
 mod session;
@@ -8,6 +9,7 @@ mod small;
 mod start;
 mod time;
 mod verify;
+mod written;
 
 use super::protocol::{Event, Job, Task};
 use super::rig::{Host, Rig};

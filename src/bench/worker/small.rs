@@ -23,6 +23,8 @@ const REDUCES_QUICK: [u64; 2] = [256, 65_536];
 enum Small {
     Load,
     Copy(u64),
+    /// The same without peer access: what the driver makes of it.
+    Driver(u64),
     Loop,
     Resident,
     Reduce(u64),
@@ -33,6 +35,7 @@ impl Small {
         match self {
             Self::Load => "latency-load".to_owned(),
             Self::Copy(bytes) => format!("latency-copy-{bytes}"),
+            Self::Driver(bytes) => format!("driver-staged-{bytes}"),
             Self::Loop => "latency-loop-2048x32".to_owned(),
             Self::Resident => "resident".to_owned(),
             Self::Reduce(bytes) => format!("allreduce-{bytes}"),
@@ -46,7 +49,7 @@ impl Small {
     fn bytes(self) -> u64 {
         match self {
             Self::Load => 8,
-            Self::Copy(bytes) | Self::Reduce(bytes) => bytes,
+            Self::Copy(bytes) | Self::Driver(bytes) | Self::Reduce(bytes) => bytes,
             Self::Loop => 32,
             Self::Resident => 4096,
         }
@@ -54,6 +57,7 @@ impl Small {
 
     fn allowed(self, access: Access) -> bool {
         match self {
+            Self::Driver(_) => true,
             Self::Load => access.read,
             Self::Copy(_) | Self::Loop | Self::Resident => access.write,
             Self::Reduce(_) => access.read && access.write,
@@ -98,19 +102,33 @@ impl Bench {
     /// against these.
     pub(super) fn small_by_driver(&mut self, from: usize, to: usize) -> Result<(), Stop> {
         self.session.phase("driver-staged")?;
-        let copies: &[u64] = if self.session.quick { &COPIES_QUICK } else { &COPIES };
-        for bytes in copies {
-            let arm = Small::Copy(*bytes);
+        for arm in self.by_driver() {
             let Some(mut track) = self.small_track(from, to, arm) else { continue };
-            track.arm.name = format!("driver-staged-{bytes}");
             if self.session.late() {
                 track.skipped(Outcome::Skipped, "the budget is used up").finish()?;
                 continue;
             }
+            self.session.sampler.begin(&self.indices_of(from, to));
             self.session.counters.start();
             self.small_samples(from, to, (from, to), arm, &mut track)?;
+            track.arm.links = self.session.links();
             self.session.count(&mut track)?;
             track.finish()?;
+        }
+        Ok(())
+    }
+
+    fn by_driver(&self) -> Vec<Small> {
+        let copies: &[u64] = if self.session.quick { &COPIES_QUICK } else { &COPIES };
+        copies.iter().map(|bytes| Small::Driver(*bytes)).collect()
+    }
+
+    /// Names the small copies by the driver that do not run.
+    pub(super) fn skip_by_driver(&self, from: usize, to: usize, why: &str) -> Result<(), Stop> {
+        for arm in self.by_driver() {
+            if let Some(track) = self.small_track(from, to, arm) {
+                track.skipped(Outcome::Skipped, why).finish()?;
+            }
         }
         Ok(())
     }
@@ -141,7 +159,6 @@ impl Bench {
         {
             return Err(Stop::Broken(error.to_string()));
         }
-        let indices: Vec<u32> = [a, b].iter().filter_map(|at| self.indices.get(*at).copied()).collect();
         let mut trouble: Option<String> = None;
         for (from, to, access) in [(a, b, forth), (b, a, back)] {
             for arm in self.list(from == a) {
@@ -166,7 +183,7 @@ impl Bench {
                     track.skipped(Outcome::Skipped, "the budget is used up").finish()?;
                     continue;
                 }
-                self.session.sampler.begin(&indices);
+                self.session.sampler.begin(&self.indices_of(a, b));
                 self.session.counters.start();
                 self.small_samples(a, b, (from, to), arm, &mut track)?;
                 track.arm.links = self.session.links();
@@ -264,7 +281,7 @@ impl Bench {
                 }
                 Ok(sampled)
             }
-            Small::Copy(bytes) => {
+            Small::Copy(bytes) | Small::Driver(bytes) => {
                 let count = if bytes > 100_000 || quick { 5 } else { 9 };
                 Ok(Sampled::time(way.small_copy(bytes, count)?))
             }
@@ -301,7 +318,7 @@ impl Bench {
         track: &mut Track,
     ) -> Result<(), Stop> {
         let (bytes, copies) = match arm {
-            Small::Copy(bytes) => (bytes, 1),
+            Small::Copy(bytes) | Small::Driver(bytes) => (bytes, 1),
             Small::Loop => (32, LOOP),
             _ => return Ok(()),
         };
@@ -314,10 +331,12 @@ impl Bench {
                 way.from.stream.copy_peer(&way.to.target, 0, &way.from.source, 0, bytes)?;
             }
             way.settle()?;
+            // Without access the look through a mirror would itself be the fault.
+            let peer = (!matches!(arm, Small::Driver(_))).then_some(way.from);
             if bytes < 8 {
-                return check::half_word(way.to, way.host, &way.to.target, &pattern);
+                return check::half_word(way.to, way.host, &way.to.target, &pattern, peer);
             }
-            check::destination(way.to, way.host, &way.to.target, 0, bytes, &pattern, Some(way.from))
+            check::destination(way.to, way.host, &way.to.target, 0, bytes, &pattern, peer)
         });
         self.outcome(track, result, a, b)
     }

@@ -3,6 +3,7 @@
 use super::Bench;
 use super::measure::{batch_size, verified, warm_up};
 use super::session::{Stop, Track, tell};
+use crate::bench::arms::Access;
 use crate::bench::arms::bulk::Bulk;
 use crate::bench::counters;
 use crate::bench::protocol::Event;
@@ -13,6 +14,8 @@ use std::time::Instant;
 pub(super) struct Timed {
     pub(super) forth: bool,
     pub(super) arm: Bulk,
+    /// What is mapped in its direction.
+    pub(super) access: Access,
     pub(super) count: u32,
     pub(super) track: Track,
 }
@@ -31,6 +34,7 @@ impl Timed {
 impl Bench {
     pub(super) fn time_alone(&mut self, from: usize, to: usize, track: &mut Track) -> Result<(), Stop> {
         let samples = if self.session.quick { 3 } else { 9 };
+        self.session.sampler.begin(&self.indices_of(from, to));
         let Some(way) = self.way(from, to) else { return Ok(()) };
         let bytes = way.bytes(Bulk::DriverStaged);
         let mut count = 1;
@@ -48,6 +52,7 @@ impl Bench {
                 }
             }
         }
+        track.arm.links = self.session.links();
         Ok(())
     }
 
@@ -67,8 +72,7 @@ impl Bench {
             }
         }
         self.session.phase("bulk")?;
-        let indices: Vec<u32> = [a, b].iter().filter_map(|at| self.indices.get(*at).copied()).collect();
-        self.session.sampler.begin(&indices);
+        self.session.sampler.begin(&self.indices_of(a, b));
         self.session.counters.start();
         let (least, most) = if self.session.quick { (5, 5) } else { (9, 15) };
         let began = Instant::now();
@@ -98,7 +102,9 @@ impl Bench {
             if entry.track.good() && !(entry.arm.peer() && fault.is_some()) {
                 // The timed transfers all left the same words: one more, on poison, with words of its own.
                 let patterns = self.patterns(from, to);
-                let result = self.way(from, to).map(|way| verified(way, entry.arm, &patterns.0, &patterns.1));
+                let result = self
+                    .way(from, to)
+                    .map(|way| verified(way, entry.arm, &patterns.0, &patterns.1, entry.access));
                 self.outcome(&mut entry.track, result, a, b)?;
             }
             entry.track.arm.links.clone_from(&links);
