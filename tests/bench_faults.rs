@@ -46,6 +46,11 @@ impl Run {
         self.record().pairs.iter().find(|p| p.from == GPU[from] && p.to == GPU[to]).unwrap()
     }
 
+    #[track_caller]
+    fn dense(&self) -> &Arm {
+        self.record().fabric.iter().find(|a| a.name == "dense").unwrap()
+    }
+
     /// Checks the exit code.
     #[track_caller]
     fn exits(&self, code: i32) -> &Self {
@@ -179,6 +184,117 @@ fn small_copies_are_also_timed_without_peer_access() {
             assert!(found.words_checked > 0 && found.median > 0.0 && found.unit == "us", "{found:?}");
         }
     }
+}
+
+/// Nothing reaches the destination through the host: told as wrong data, without a look through a window that is shut.
+#[test]
+fn wrong_small_copies_by_the_driver_are_told_as_such() {
+    let run = bench("fault=drop;path=host;op=write;pair=0>1;min=65536;max=65536");
+    run.exits(1);
+    let found = arm(run.pair(0, 1), "driver-staged-65536");
+    assert_eq!(found.outcome, Outcome::Corrupt, "{}", run.brief());
+    assert_eq!(found.errors[0].mechanism, "untouched", "{}", run.brief());
+    assert_eq!(arm(run.pair(0, 1), "ce-write").outcome, Outcome::Measured, "{}", run.brief());
+}
+
+/// The destination reads by its own engine; the source may not look there at all.
+#[test]
+fn data_that_never_come_where_only_reading_is_granted_are_told_as_wrong_data() {
+    let run = bench("fault=refuse;pair=1>0;fault=drop;pair=0>1;engine=ce;op=read;min=64K");
+    run.exits(1);
+    let read = arm(run.pair(0, 1), "ce-read");
+    assert_eq!(arm(run.pair(0, 1), "ce-write").outcome, Outcome::Refused, "{}", run.brief());
+    assert_eq!(read.outcome, Outcome::Corrupt, "{}", run.brief());
+    assert_eq!(read.errors[0].mechanism, "untouched", "{}", run.brief());
+}
+
+#[test]
+fn sums_of_several_pairs_name_the_directions_they_leave_out() {
+    let run = bench("gpus=3;fault=refuse;pair=0>1");
+    run.exits(0);
+    let dense = run.dense();
+    assert_eq!(dense.outcome, Outcome::Measured, "{}", run.brief());
+    assert!(dense.why.contains(&format!("without {} to {}", GPU[1], GPU[0])), "{}", dense.why);
+    assert!(!dense.why.contains(&format!("{} to {}", GPU[0], GPU[1])), "{}", dense.why);
+    // Its share is of those that took part: the ports of the fake GPUs are shared.
+    assert!(dense.share > 0.2 && dense.share < 1.0, "{}", dense.share);
+}
+
+/// Bytes of one transfer of the dense arm among three fake GPUs.
+const SLICE: &str = "min=8M;max=8M";
+
+#[test]
+fn wrong_data_of_several_pairs_at_once_name_the_direction() {
+    // At the first transfers, then only at those after the samples.
+    for after in [0, 9] {
+        let run = bench(&format!("gpus=3;fault=zeros;pair=0>1;{SLICE};after={after}"));
+        run.exits(1);
+        let dense = run.dense();
+        assert_eq!(dense.outcome, Outcome::Corrupt, "{}", run.brief());
+        assert_eq!(dense.errors.len(), 1, "{}", run.brief());
+        assert_eq!(dense.errors[0].mechanism, "zero", "{}", run.brief());
+        assert!(dense.errors[0].detail.contains(&format!("{} to {}", GPU[0], GPU[1])), "{}", run.brief());
+        assert_eq!(dense.samples.is_empty(), after == 0, "{}", run.brief());
+    }
+}
+
+#[test]
+fn after_a_failed_arm_of_several_pairs_each_of_them_is_looked_at() {
+    // Six streams are made before any arm, the seventh by the dense one.
+    let run = bench("gpus=3;fault=error:999;call=cuStreamCreate;after=6");
+    let dense = run.dense();
+    assert_eq!(dense.outcome, Outcome::Failed, "{}", run.brief());
+    let notes: Vec<_> = run.record().notes.iter().filter(|n| n.contains("one page from")).collect();
+    assert_eq!(notes.len(), 6, "{}", run.brief());
+    assert!(notes.iter().all(|n| n.ends_with("right")), "{}", run.brief());
+
+    let run = bench(&format!("gpus=3;fault=error:719;engine=ce;{SLICE}"));
+    let all = run.record().notes.join(" ");
+    assert_eq!(run.dense().outcome, Outcome::Failed, "{}", run.brief());
+    for gpu in run.record().gpus.iter().map(|g| &g.bdf) {
+        assert!(all.contains(&format!("{gpu} is lost")), "{gpu}: {}", run.brief());
+    }
+}
+
+/// A run with a file in place of the kernel's log, to which the fake driver writes.
+fn bench_logged(config: &str) -> Run {
+    let folder = tempfile::tempdir().unwrap();
+    let kmsg = folder.path().join("kmsg");
+    std::fs::write(&kmsg, "").unwrap();
+    bench_with(&Bench { kmsg: Some(kmsg), ..Bench::of(config) }, &[])
+}
+
+#[test]
+fn a_rejected_first_page_ends_the_pair_and_late_counts_are_waited_for() {
+    let run = bench_logged("fault=iommu:40;pair=0>1;times=1");
+    run.exits(1);
+    let page = arm(run.pair(0, 1), "first-page");
+    assert_eq!(page.deltas.iommu_faults, Some(41), "{}", run.brief());
+    for (from, to) in [(0, 1), (1, 0)] {
+        assert_eq!(arm(run.pair(from, to), "ce-read").outcome, Outcome::Skipped, "{}", run.brief());
+        assert_eq!(arm(run.pair(from, to), "staged").outcome, Outcome::Measured, "{}", run.brief());
+    }
+}
+
+#[test]
+fn an_xid_is_tied_to_its_arm_and_ends_the_pair() {
+    let run = bench_logged("fault=xid:31;engine=sm;op=read;pair=0>1;min=64K;times=1");
+    run.exits(1);
+    assert_eq!(arm(run.pair(0, 1), "sm-read").deltas.xids, Some(vec![31]), "{}", run.brief());
+    for pair in &run.record().pairs {
+        for other in pair.arms.iter().filter(|a| a.name != "sm-read") {
+            assert!(other.deltas.xids.iter().all(Vec::is_empty), "{}: {}", other.name, run.brief());
+        }
+    }
+    assert_eq!(arm(run.pair(1, 0), "ce-read").outcome, Outcome::Skipped, "{}", run.brief());
+}
+
+#[test]
+fn a_crash_with_a_fault_has_its_late_counts_too() {
+    let run = bench_logged("fault=iommu:9;engine=sm;op=write;min=64K;fault=crash;engine=sm;op=write;min=64K");
+    let crashed = arm(run.pair(0, 1), "sm-write");
+    assert_eq!(crashed.outcome, Outcome::Crash, "{}", run.brief());
+    assert!(crashed.deltas.iommu_faults.is_some_and(|n| n >= 1), "{}", run.brief());
 }
 
 #[test]

@@ -324,6 +324,22 @@ fn calls_return_the_codes_of_the_driver() {
 }
 
 #[test]
+fn a_thread_that_never_used_the_driver_copies_all_the_same() {
+    in_child("a_thread_that_never_used_the_driver_copies_all_the_same", "", || {
+        let pair = Pair::new();
+        std::thread::spawn(move || {
+            // Neither thread nor driver has a current context yet; then the other GPU's is current.
+            for actor in [0, 1, 0] {
+                pair.streams[actor].copy_peer(&pair.buffers[1], 0, &pair.buffers[0], 0, 64).unwrap();
+                pair.streams[actor].synchronize().unwrap();
+            }
+        })
+        .join()
+        .unwrap();
+    });
+}
+
+#[test]
 fn an_error_code_of_the_future_comes_back_as_it_is() {
     in_child("an_error_code_of_the_future_comes_back_as_it_is", "fault=error:226;op=write", || {
         let pair = Pair::new();

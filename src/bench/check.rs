@@ -1,7 +1,7 @@
 //! Checking a destination where the data landed: by the SMs of the memory's owner, and by its copy engine.
 
 use super::errors::{ErrorMap, Mechanism};
-use super::pattern::{POISON, Pattern};
+use super::pattern::{AGE, POISON, Pattern};
 use super::record::DataError;
 use super::rig::{Host, REPORT_BYTES, Rig};
 use crate::gpu::cuda::{Arg, Buffer, CudaError};
@@ -161,27 +161,63 @@ pub(super) fn destination(
     Ok(checked)
 }
 
-/// Checks a copy of four bytes onto a poisoned word: the lower half came, the upper half stands.
+/// Checks a copy of four bytes onto a poisoned word at the start of `buffer`, by the owner's SMs and copy engine: the lower
+/// half came, the upper half stands. `peer` is as in [`destination`].
 pub(super) fn half_word(
     owner: &Rig,
     host: &Host,
     buffer: &Buffer,
     pattern: &Pattern,
+    peer: Option<&Rig>,
 ) -> Result<Checked, CudaError> {
+    // The kernel compares whole words: half of one is always wrong for it, and comes back in its record.
+    let by_sm = |rig: &Rig| {
+        let report = by_sm(rig, host, buffer.address(), 1, pattern, 0)?;
+        Ok::<_, CudaError>(report.records.first().map_or_else(|| pattern.word(0), |(_, word)| *word))
+    };
+    let sm = by_sm(owner)?;
     owner.stream.copy_to_host(&host.inbox, 0, buffer, 0, 8)?;
     owner.stream.synchronize()?;
-    let word = host.inbox.get(0, 1).first().copied().unwrap_or(POISON);
+    let engine = host.inbox.get(0, 1).first().copied().unwrap_or(POISON);
+    let (wrong, seen) = match (judge_half(pattern, sm), judge_half(pattern, engine)) {
+        (None, None) => return Ok(Checked { words: 2, ..Checked::default() }),
+        (Some(wrong), None) => (wrong, "the SMs only"),
+        (None, Some(wrong)) => (wrong, "the copy engine only"),
+        (Some(_), Some(wrong)) => (wrong, ""),
+    };
     let mut map = ErrorMap::default();
-    map.checked = 1;
-    let expected = pattern.word(0) & LOW | POISON & !LOW;
-    if word == POISON {
-        map.note(Mechanism::Untouched, 0, 1, None);
-    } else if word & LOW == 0 {
-        map.note(Mechanism::Zero, 0, 1, None);
-    } else if word != expected {
-        map.note(Mechanism::Other, 0, 1, None);
+    map.note(wrong.0, 0, 1, wrong.1);
+    let mut only_untouched = map.only_untouched();
+    if only_untouched
+        && let Some(peer) = peer
+        && judge_half(pattern, by_sm(peer)?).is_none()
+    {
+        map.as_mirror();
+        only_untouched = false;
     }
-    Ok(Checked { words: 1, errors: map.errors("the copy engine"), only_untouched: map.only_untouched() })
+    Ok(Checked { words: 2, errors: map.errors(seen), only_untouched })
+}
+
+/// What is wrong with a word of which the lower half was sent: mechanism, and iterations back.
+fn judge_half(pattern: &Pattern, word: u64) -> Option<(Mechanism, Option<i64>)> {
+    if word == pattern.word(0) & LOW | POISON & !LOW {
+        return None;
+    }
+    if word == POISON {
+        return Some((Mechanism::Untouched, None));
+    }
+    if word & LOW == 0 {
+        return Some((Mechanism::Zero, None));
+    }
+    // Half a word cannot be taken apart: it is compared with what earlier iterations sent.
+    let before = |back: &u16| {
+        let earlier = Pattern { iteration: pattern.iteration.wrapping_sub(*back) & 0xfff, ..*pattern };
+        word & !LOW == POISON & !LOW && word & LOW == earlier.word(0) & LOW
+    };
+    match (1..=AGE).find(before) {
+        Some(back) => Some((Mechanism::Stale, Some(i64::from(back)))),
+        None => Some((Mechanism::Other, None)),
+    }
 }
 
 /// First, last and evenly spread windows; everything when it is small.
@@ -212,4 +248,27 @@ fn fetch(
     let words = host.inbox.get(0, usize::try_from(length / 8).unwrap_or(0));
     map.compare(pattern, u32::try_from(at / 8).unwrap_or(0), &words);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_a_word_is_judged_by_its_half() {
+        let pattern = Pattern { key: 3, tag: 1, iteration: 2 };
+        let onto_poison = |word: u64| word & LOW | POISON & !LOW;
+        let before = Pattern { iteration: 4093, ..pattern };
+        for (word, expected) in [
+            (onto_poison(pattern.word(0)), None),
+            (POISON, Some((Mechanism::Untouched, None))),
+            (onto_poison(0), Some((Mechanism::Zero, None))),
+            (onto_poison(before.word(0)), Some((Mechanism::Stale, Some(5)))),
+            // More came than was sent.
+            (pattern.word(0), Some((Mechanism::Other, None))),
+            (onto_poison(pattern.word(1)), Some((Mechanism::Other, None))),
+        ] {
+            assert_eq!(judge_half(&pattern, word), expected, "{word:#x}");
+        }
+    }
 }

@@ -12,6 +12,9 @@ use std::time::{Duration, Instant};
 /// Names a file of kernel log records to be followed in place of `/dev/kmsg`; for tests.
 pub const KMSG_VARIABLE: &str = "PEERFIX_KMSG";
 
+/// Left after an arm with faults: the kernel prints suppressed counts late.
+pub(super) const AFTER_FAULTS: Duration = Duration::from_secs(6);
+
 /// Sources of the counters of some GPUs.
 pub struct Counters {
     log: Option<Follower>,

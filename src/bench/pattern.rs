@@ -6,6 +6,8 @@ pub const POISON: u64 = 0x5AA5_DEAD_C35A_3CA5;
 
 /// Top byte of every header; a decoded word without it is no word of ours.
 const MARK: u64 = 0xA6;
+/// Iterations after which a word of ours is no longer recognised.
+pub const AGE: u16 = 2048;
 /// More words than any buffer holds (256 MiB).
 pub const MOST_WORDS: u32 = 1 << 25;
 const M1: u64 = 0xbf58_476d_1ce4_e5b9;
@@ -96,7 +98,7 @@ impl Pattern {
             tag: ((plain >> 44) & 0xfff) as u16,
         };
         let age = self.iteration.wrapping_sub(parts.iteration) & 0xfff;
-        let ours = plain >> 56 == MARK && parts.index < MOST_WORDS && age <= 2048;
+        let ours = plain >> 56 == MARK && parts.index < MOST_WORDS && age <= AGE;
         ours.then_some(parts)
     }
 }

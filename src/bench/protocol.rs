@@ -156,6 +156,13 @@ pub enum Event {
         /// Granted.
         granted: bool,
     },
+    /// Directions that take part in an arm over several pairs; the others are named in the arm's `why`.
+    Ways {
+        /// Name of the arm.
+        arm: String,
+        /// Source and destination of each.
+        ways: Vec<(String, String)>,
+    },
     /// A pair whose peer arms have ended.
     PairDown {
         /// One GPU.

@@ -13,6 +13,7 @@ use super::view::View;
 use crate::format::sealed;
 use crate::host::Host;
 use crate::root::Root;
+use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant};
 
@@ -108,7 +109,7 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Record, 
         notes,
         ..Record::default()
     };
-    shares(&mut record);
+    shares(&mut record, &told.ways);
     record.seconds = began.elapsed().as_secs_f64();
     round(&mut record);
     seal(&mut record);
@@ -150,19 +151,18 @@ fn job_gpu(bdf: &str, host: &Host) -> JobGpu {
     JobGpu { bdf: bdf.to_owned(), path }
 }
 
-/// Dense as a share of the sum of what the pairs reach alone.
-fn shares(record: &mut Record) {
-    let alone: f64 = record
-        .pairs
-        .iter()
-        // A pair with trouble took no part in the dense arm.
-        .filter(|pair| !pair.arms.iter().any(troubled))
-        .filter_map(|pair| pair.arms.iter().find(|arm| arm.name == "ce-write"))
-        .map(|arm| arm.median)
-        .sum();
+/// Arms over several pairs as a share of the sum of what the directions that took part reach alone; 0 where one of
+/// those was not measured.
+fn shares(record: &mut Record, ways: &BTreeMap<String, Vec<(String, String)>>) {
+    let alone = |(from, to): &(String, String)| {
+        let pair = record.pairs.iter().find(|pair| pair.from == *from && pair.to == *to)?;
+        let arm = pair.arms.iter().find(|arm| arm.name == "ce-write")?;
+        (arm.median > 0.0).then_some(arm.median)
+    };
     for arm in &mut record.fabric {
-        if arm.name == "dense" && alone > 0.0 {
-            arm.share = arm.median / alone;
+        let sum: Option<f64> = ways.get(&arm.name).and_then(|ways| ways.iter().map(alone).sum());
+        if let Some(sum) = sum.filter(|sum| *sum > 0.0) {
+            arm.share = arm.median / sum;
         }
     }
 }

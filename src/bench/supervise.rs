@@ -1,7 +1,7 @@
 //! The parent: starts a worker, gives it the job, listens, and goes on with another one after a hang or crash.
 
 use super::child::{Heard, Worker};
-use super::counters::{self, Counters};
+use super::counters::{self, AFTER_FAULTS, Counters};
 use super::protocol::{DeviceFacts, Event, Job, Task};
 use super::record::{Arm, Deltas, Outcome};
 use super::stats;
@@ -25,6 +25,8 @@ pub(super) struct Told {
     /// By source and destination; both empty for arms over all GPUs.
     pub(super) arms: Vec<(String, String, Arm)>,
     pub(super) granted: BTreeMap<(String, String), bool>,
+    /// Directions of each arm over several pairs.
+    pub(super) ways: BTreeMap<String, Vec<(String, String)>>,
     pub(super) phases: BTreeMap<String, f64>,
     pub(super) notes: Vec<String>,
     pub(super) method: Vec<String>,
@@ -89,19 +91,9 @@ impl Supervisor<'_> {
                 self.told.down.insert((*a.min(b), *a.max(b)));
             }
             job.tasks = without(rest, &self.told.down);
-            if let Some(Task::Pair { a, b, full }) = ended {
-                let why = if arm.is_empty() { why } else { format!("{arm}: {why}") };
-                job.tasks.insert(
-                    0,
-                    Task::Rest {
-                        a,
-                        b,
-                        full,
-                        staged: !HOST_ARMS.iter().any(|host| arm.starts_with(host)),
-                        why,
-                    },
-                );
-            }
+            let by_host = HOST_ARMS.iter().any(|host| arm.starts_with(host));
+            let why = if arm.is_empty() { why } else { format!("{arm}: {why}") };
+            job.tasks.splice(0..0, ended.and_then(|ended| left(&ended, !by_host, why)));
             if job.tasks.is_empty() {
                 return;
             }
@@ -177,6 +169,9 @@ impl Supervisor<'_> {
             Event::Granted { from, to, granted } => {
                 self.told.granted.insert((from, to), granted);
             }
+            Event::Ways { arm, ways } => {
+                self.told.ways.insert(arm, ways);
+            }
             Event::Phase { name, seconds } => *self.told.phases.entry(name).or_default() += seconds,
             Event::Note { text } => self.told.notes.push(text),
             Event::Method { text } => {
@@ -209,8 +204,13 @@ impl Supervisor<'_> {
     /// Names the arm that a worker did not survive, and keeps what the others had. Returns that arm's name, empty
     /// between two arms, and why.
     fn failed(&mut self, worker: Worker, end: &End, now: Present) -> (String, String) {
-        let deltas = self.counters.grown();
+        let mut deltas = self.counters.grown();
         let why = self.bury(worker, end);
+        if counters::faulted(&deltas).is_some() {
+            std::thread::sleep(AFTER_FAULTS);
+        }
+        // What came while the worker was ended, or late.
+        counters::add(&mut deltas, self.counters.grown());
         if let Some((from, to, mut arm)) = now.at {
             arm.outcome = match end {
                 End::Silence(_) => Outcome::Hang,
@@ -281,6 +281,16 @@ fn start() -> Duration {
 
 fn set_deadline() -> Option<Duration> {
     std::env::var(DEADLINE_VARIABLE).ok()?.parse().ok().map(Duration::from_millis)
+}
+
+/// What is still to be said of the pair of a task that ended early. The staged ways may end the next worker too: then
+/// they are only named.
+fn left(ended: &Task, staged: bool, why: String) -> Option<Task> {
+    match *ended {
+        Task::Pair { a, b, full } => Some(Task::Rest { a, b, full, staged, why }),
+        Task::Rest { a, b, full, staged: true, .. } => Some(Task::Rest { a, b, full, staged: false, why }),
+        _ => None,
+    }
 }
 
 /// The tasks that are left, without the pairs that may transfer no more. NCCL asks nobody which path it may take.

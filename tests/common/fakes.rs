@@ -107,6 +107,8 @@ pub struct Bench {
     pub config: String,
     /// Folder of the libraries.
     pub libraries: PathBuf,
+    /// Stands for the kernel's log.
+    pub kmsg: Option<PathBuf>,
     /// Longest time that the run may take.
     pub deadline: Duration,
 }
@@ -114,7 +116,7 @@ pub struct Bench {
 impl Bench {
     /// The usual libraries, told `config`.
     pub fn of(config: &str) -> Self {
-        Self { config: config.to_owned(), libraries: driver(), deadline: Duration::from_mins(3) }
+        Self { config: config.to_owned(), libraries: driver(), kmsg: None, deadline: Duration::from_mins(3) }
     }
 
     /// `peerfix ARGS`; the second value is the wall time.
@@ -130,6 +132,7 @@ impl Bench {
             .env("LD_LIBRARY_PATH", &self.libraries)
             .env("PEERFIX_FAKE", &self.config)
             .env("PEERFIX_ARM_DEADLINE_MS", "6000")
+            .envs(self.kmsg.iter().map(|path| ("PEERFIX_KMSG", path)))
             .current_dir(home.path())
             .timeout(self.deadline)
             .output()

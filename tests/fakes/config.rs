@@ -6,7 +6,8 @@
 #![allow(dead_code)]
 
 use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// The fake host.
 #[derive(Clone, Debug)]
@@ -95,9 +96,11 @@ pub struct Fault {
     pub times: u64,
     pub call: Option<String>,
     pub once: Option<PathBuf>,
+    /// Calls so far, for `call`.
+    pub calls: Arc<AtomicU64>,
 }
 
-const KINDS: [&str; 15] = [
+const KINDS: [&str; 17] = [
     "drop-sector",
     "drop",
     "zeros",
@@ -113,6 +116,8 @@ const KINDS: [&str; 15] = [
     "error",
     "refuse",
     "enable",
+    "iommu",
+    "xid",
 ];
 
 impl Default for Config {
@@ -239,7 +244,8 @@ impl Config {
     /// What a call must do at once (`fault=error:N;call=NAME`, also `hang` and `crash`): its return code.
     pub fn at_call(&self, name: &str) -> Option<i32> {
         let fault = self.faults.iter().find(|f| f.call.as_deref() == Some(name))?;
-        if !fault.first_time() {
+        let n = fault.calls.fetch_add(1, Ordering::Relaxed);
+        if n < fault.after || n - fault.after >= fault.times || !fault.first_time() {
             return None;
         }
         match fault.kind.as_str() {
@@ -280,6 +286,7 @@ impl Fault {
             times: u64::MAX,
             call: None,
             once: None,
+            calls: Arc::default(),
         })
     }
 

@@ -1,33 +1,31 @@
 //! Many pairs at once: rounds of disjoint pairs for contention on shared ports, and all ordered pairs (dense).
 
 use super::Bench;
+use super::lanes::{Lane, Ordered};
 use super::pair::NOT_GRANTED;
-use super::session::{Stop, Track};
+use super::session::{Stop, Track, tell};
 use super::time::rate;
-use crate::bench::check::{self, Checked};
+use crate::bench::arms::Access;
+use crate::bench::counters;
+use crate::bench::protocol::Event;
 use crate::bench::record::Outcome;
-use crate::gpu::cuda::{CudaError, Event, Stream};
-use std::collections::BTreeMap;
-
-/// One transfer of the set, with its own stream and its own part of source and target.
-struct Lane {
-    from: usize,
-    to: usize,
-    stream: Stream,
-    done: Event,
-    /// Place in the target, bytes.
-    offset: u64,
-}
+use crate::gpu::cuda::CudaError;
 
 impl Bench {
     /// Runs the pairs in both directions at once; the value is the sum of all.
     pub(super) fn concurrent(&mut self, name: &str, pairs: &[(usize, usize)]) -> Result<(), Stop> {
         self.session.phase("concurrent")?;
-        let pairs: Vec<(usize, usize)> =
-            pairs.iter().copied().filter(|(a, b)| !self.down.contains_key(&(*a.min(b), *a.max(b)))).collect();
+        let key = |(a, b): &(usize, usize)| (*a.min(b), *a.max(b));
+        let (down, pairs): (Vec<_>, Vec<_>) =
+            pairs.iter().copied().partition(|pair| self.down.contains_key(&key(pair)));
+        let mut left_out: Vec<String> = down
+            .iter()
+            .filter_map(|pair| Some((pair, self.down.get(&key(pair))?)))
+            .map(|((a, b), why)| format!("{} and {} ({why})", self.name(*a), self.name(*b)))
+            .collect();
         let mut track = Track::new("", "", name, "GB/s", 0);
         if pairs.is_empty() {
-            let why = "no pair of it may transfer";
+            let why = format!("no pair of it may transfer: {}", left_out.join(", "));
             return track.skipped(Outcome::Skipped, why).finish();
         }
         track.at()?;
@@ -36,8 +34,9 @@ impl Bench {
         let watched: Vec<u32> = self.indices.clone();
         self.session.counters.watch(&watched);
         self.session.sampler.begin(&watched);
+        let mut wrong = Vec::new();
         let result = match opened {
-            Ok(()) => self.lanes(&pairs, &mapped, &mut track)?,
+            Ok(()) => self.at_once(&pairs, &mapped, &mut track, &mut left_out, &mut wrong)?,
             Err(error) => Err(error),
         };
         track.arm.links = self.session.links();
@@ -46,16 +45,80 @@ impl Bench {
                 let _ = rig.context.disable_peer(&peer.context);
             }
         }
+        let called = result.is_ok();
         if let Err(error) = result {
             track.failed(&error);
         }
         self.session.count(&mut track)?;
-        let good = track.good();
+        if !left_out.is_empty() {
+            let without = format!("without {}", left_out.join(", "));
+            track.arm.why =
+                if track.arm.why.is_empty() { without } else { format!("{}; {without}", track.arm.why) };
+        }
+        let lost = self.lost();
+        if lost.is_none() {
+            if let Some(fault) = counters::faulted(&track.arm.deltas) {
+                // Nobody knows whose it was.
+                for (a, b) in &pairs {
+                    self.take_down(*a, *b, &format!("{fault} during {name}"))?;
+                }
+            } else if !called && track.arm.outcome == Outcome::Failed {
+                self.check_each(&pairs, &track)?;
+            }
+            for (from, to) in wrong {
+                self.take_down(from, to, &format!("{name}: wrong data at the destination"))?;
+            }
+        }
         track.finish()?;
-        if good { Ok(()) } else { pairs.iter().try_for_each(|(a, b)| self.still_works(*a, *b)) }
+        lost.map_or(Ok(()), |why| Err(Stop::Broken(why)))
     }
 
-    fn map_all(&self, pairs: &[(usize, usize)], mapped: &mut Vec<(usize, usize)>) -> Result<(), CudaError> {
+    fn name(&self, at: usize) -> &str {
+        self.rigs.get(at).map_or("?", |rig| rig.bdf.as_str())
+    }
+
+    /// GPUs whose contexts no longer work, all of them.
+    fn lost(&self) -> Option<String> {
+        let lost: Vec<String> = self
+            .rigs
+            .iter()
+            .filter_map(|rig| {
+                let error = rig.context.synchronize().err()?;
+                Some(format!("GPU {} is lost to this process: {error}", rig.bdf))
+            })
+            .collect();
+        (!lost.is_empty()).then(|| lost.join("; "))
+    }
+
+    /// After a call that failed for some of them: one page of every pair and direction, alone.
+    fn check_each(&mut self, pairs: &[(usize, usize)], track: &Track) -> Result<(), Stop> {
+        for (a, b) in pairs {
+            let (forth, back) = self.open_access(*a, *b)?;
+            for (from, to, access) in [(*a, *b, forth), (*b, *a, back)] {
+                if access == Access::default() {
+                    continue;
+                }
+                track.at()?;
+                let pattern = self.patterns(from, to).0;
+                let wrong = match self.one_page(from, to, access, &pattern) {
+                    Some(Ok(checked)) => checked.errors.first().map(|error| error.mechanism.clone()),
+                    Some(Err(error)) => Some(error.to_string()),
+                    None => None,
+                };
+                let what = wrong.as_deref().unwrap_or("right");
+                let (from, to) = (self.name(from), self.name(to));
+                let text = format!("after {} failed, one page from {from} to {to}: {what}", track.arm.name);
+                tell(&Event::Note { text: text.clone() })?;
+                if wrong.is_some() {
+                    self.take_down(*a, *b, &text)?;
+                }
+            }
+            self.close_access(*a, *b, forth, back);
+        }
+        Ok(())
+    }
+
+    fn map_all(&self, pairs: &[Ordered], mapped: &mut Vec<Ordered>) -> Result<(), CudaError> {
         for (a, b) in pairs {
             for (who, whose) in [(*a, *b), (*b, *a)] {
                 let (Some(rig), Some(peer)) = (self.rigs.get(who), self.rigs.get(whose)) else { continue };
@@ -70,54 +133,40 @@ impl Bench {
     }
 
     /// A direction counts when its source may write: otherwise the driver would stage it, which is another figure.
-    fn lanes(
+    /// Every destination is checked before and after the samples.
+    fn at_once(
         &mut self,
-        pairs: &[(usize, usize)],
-        mapped: &[(usize, usize)],
+        pairs: &[Ordered],
+        mapped: &[Ordered],
         track: &mut Track,
+        left_out: &mut Vec<String>,
+        wrong: &mut Vec<Ordered>,
     ) -> Result<Result<(), CudaError>, Stop> {
-        let (ways, left_out): (Vec<_>, Vec<_>) =
+        let (ways, refused): (Vec<_>, Vec<_>) =
             pairs.iter().flat_map(|(a, b)| [(*a, *b), (*b, *a)]).partition(|way| mapped.contains(way));
-        if !left_out.is_empty() {
-            let name = |at: &usize| self.rigs.get(*at).map_or("?", |rig| rig.bdf.as_str());
-            let names: Vec<String> =
-                left_out.iter().map(|(from, to)| format!("{} to {}", name(from), name(to))).collect();
-            track.arm.why = format!("without {}: {NOT_GRANTED}", names.join(", "));
-        }
+        left_out.extend(
+            refused
+                .iter()
+                .map(|(from, to)| format!("{} to {} ({NOT_GRANTED})", self.name(*from), self.name(*to))),
+        );
         if ways.is_empty() {
             track.arm.outcome = Outcome::Refused;
             return Ok(Ok(()));
         }
-        let mut incoming: BTreeMap<usize, u64> = BTreeMap::new();
-        for (_, to) in &ways {
-            *incoming.entry(*to).or_default() += 1;
-        }
-        let most = incoming.values().copied().max().unwrap_or(1);
-        let bulk = self.rigs.iter().map(crate::bench::rig::Rig::bulk).min().unwrap_or(0);
-        let slice = bulk / most / 4096 * 4096;
-        track.arm.bytes = slice;
-        let mut used: BTreeMap<usize, u64> = BTreeMap::new();
-        let mut lanes = Vec::new();
-        for (from, to) in ways {
-            let Some(rig) = self.rigs.get(from) else { continue };
-            let place = used.entry(to).or_default();
-            let offset = *place * slice;
-            *place += 1;
-            let made = Stream::new(&rig.context).and_then(|s| Ok((s, Event::untimed(&rig.context)?)));
-            match made {
-                Ok((stream, done)) => lanes.push(Lane { from, to, stream, done, offset }),
-                Err(error) => return Ok(Err(error)),
-            }
-        }
-        let first = self.session.pattern(0);
-        match self.verify_lanes(&lanes, slice, first.iteration) {
-            Ok(checked) => track.checked(checked),
+        let named = |way: &Ordered| (self.name(way.0).to_owned(), self.name(way.1).to_owned());
+        tell(&Event::Ways { arm: track.arm.name.clone(), ways: ways.iter().map(named).collect() })?;
+        let (lanes, slice) = match self.lay(&ways) {
+            Ok(laid) => laid,
             Err(error) => return Ok(Err(error)),
+        };
+        track.arm.bytes = slice;
+        if let Err(error) = self.check_lanes(&lanes, slice, track, wrong) {
+            return Ok(Err(error));
         }
         let (samples, count) = if self.session.quick { (3, 2) } else { (7, 4) };
         for sample in 0..=samples {
             if !track.good() {
-                break;
+                return Ok(Ok(()));
             }
             track.at()?;
             match self.time_lanes(&lanes, slice, count) {
@@ -129,71 +178,21 @@ impl Bench {
                 Err(error) => return Ok(Err(error)),
             }
         }
-        Ok(Ok(()))
+        track.at()?;
+        Ok(self.check_lanes(&lanes, slice, track, wrong))
     }
 
-    fn verify_lanes(&self, lanes: &[Lane], slice: u64, iteration: u16) -> Result<Checked, CudaError> {
-        let pattern = |lane: &Lane| crate::bench::pattern::Pattern {
-            key: self.session.key,
-            tag: self.tag(lane.from, lane.from),
-            iteration,
-        };
-        for lane in lanes {
-            let (Some(from), Some(to)) = (self.rigs.get(lane.from), self.rigs.get(lane.to)) else { continue };
-            from.fill(from.source.address(), slice / 8, &pattern(lane), 0)?;
-            to.poison(to.target.address() + lane.offset, slice / 8)?;
-        }
-        for rig in &self.rigs {
-            rig.stream.synchronize()?;
-        }
-        self.queue(lanes, slice, 1)?;
-        let mut sum = Checked::default();
-        for lane in lanes {
-            lane.stream.synchronize()?;
-        }
-        for lane in lanes {
-            let (Some(from), Some(to)) = (self.rigs.get(lane.from), self.rigs.get(lane.to)) else { continue };
-            let checked =
-                check::destination(to, &self.host, &to.target, lane.offset, slice, &pattern(lane), None)?;
-            sum.words += checked.words;
-            for mut error in checked.errors {
-                error.detail = format!("{} to {}: {}", from.bdf, to.bdf, error.detail);
-                sum.errors.push(error);
-            }
-        }
-        Ok(sum)
-    }
-
-    fn queue(&self, lanes: &[Lane], slice: u64, count: u32) -> Result<(), CudaError> {
-        for _ in 0..count {
-            for lane in lanes {
-                if let (Some(from), Some(to)) = (self.rigs.get(lane.from), self.rigs.get(lane.to)) {
-                    lane.stream.copy_peer(&to.target, lane.offset, &from.source, 0, slice)?;
-                }
-            }
-        }
+    /// One verified transfer of all lanes at once, with words of its own.
+    fn check_lanes(
+        &mut self,
+        lanes: &[Lane],
+        slice: u64,
+        track: &mut Track,
+        wrong: &mut Vec<Ordered>,
+    ) -> Result<(), CudaError> {
+        let pattern = self.session.pattern(0);
+        let checked = self.verify_lanes(lanes, slice, &pattern, wrong)?;
+        track.checked(checked);
         Ok(())
-    }
-
-    /// Seconds until the last lane has finished. All lanes wait for one gate.
-    fn time_lanes(&self, lanes: &[Lane], slice: u64, count: u32) -> Result<f64, CudaError> {
-        let Some(lead) = lanes.first().and_then(|lane| self.rigs.get(lane.from)) else { return Ok(0.0) };
-        self.host.close(lead)?;
-        let queued = (|| {
-            lead.start.record(&lead.stream)?;
-            for lane in lanes {
-                lane.stream.wait(&lead.start)?;
-            }
-            self.queue(lanes, slice, count)?;
-            for lane in lanes {
-                lane.done.record(&lane.stream)?;
-                lead.stream.wait(&lane.done)?;
-            }
-            lead.stop.record(&lead.stream)
-        })();
-        self.host.open();
-        queued?;
-        lead.stop.synchronize()?;
-        lead.stop.seconds_since(&lead.start)
     }
 }

@@ -1,8 +1,8 @@
 //! One verified transfer, and timed samples of it.
 
 use super::session::{Session, Stop, Track};
-use crate::bench::arms::Way;
 use crate::bench::arms::bulk::Bulk;
+use crate::bench::arms::{Access, Way};
 use crate::bench::check::{self, Checked};
 use crate::bench::pattern::Pattern;
 use crate::gpu::cuda::CudaError;
@@ -18,6 +18,7 @@ pub(super) fn verified(
     arm: Bulk,
     forth: &Pattern,
     back: &Pattern,
+    access: Access,
 ) -> Result<Checked, CudaError> {
     let bytes = way.bytes(arm);
     let words = bytes / 8;
@@ -32,13 +33,21 @@ pub(super) fn verified(
     way.settle()?;
     way.enqueue(arm, 1)?;
     way.settle()?;
-    landed(way, arm, forth, back)
+    landed(way, arm, forth, back, access)
 }
 
 /// Checks what the last transfer left.
-pub(super) fn landed(way: Way<'_>, arm: Bulk, forth: &Pattern, back: &Pattern) -> Result<Checked, CudaError> {
+fn landed(
+    way: Way<'_>,
+    arm: Bulk,
+    forth: &Pattern,
+    back: &Pattern,
+    access: Access,
+) -> Result<Checked, CudaError> {
     let bytes = way.bytes(arm);
-    let initiator = arm.peer().then_some(way.from);
+    // Whether the source's GPU sees through a mirror can be asked only where it is mapped: elsewhere the look itself
+    // would end its context.
+    let initiator = (arm.peer() && access.write).then_some(way.from);
     if arm == Bulk::Own {
         return check::destination(way.from, way.host, &way.from.target, 0, bytes, forth, None);
     }

@@ -1,14 +1,17 @@
 //! The worker process: brings the driver up, takes a job, runs its tasks in order, tells the parent everything.
 
 mod concurrent;
+mod lanes;
 mod measure;
 mod nccl;
 mod pair;
+mod rounds;
 mod session;
 mod small;
 mod start;
 mod time;
 mod verify;
+mod written;
 
 use super::protocol::{Event, Job, Task};
 use super::rig::{Host, Rig};

@@ -23,6 +23,11 @@ impl Bench {
         u16::try_from((from * self.rigs.len() + to) & 0xfff).unwrap_or(0)
     }
 
+    /// NVML's indices of both GPUs.
+    pub(super) fn indices_of(&self, a: usize, b: usize) -> Vec<u32> {
+        [a, b].iter().filter_map(|at| self.indices.get(*at).copied()).collect()
+    }
+
     pub(super) fn patterns(&mut self, from: usize, to: usize) -> (Pattern, Pattern) {
         let (forth, back) = (self.tag(from, to), self.tag(to, from));
         let pattern = self.session.pattern(forth);
@@ -69,14 +74,16 @@ impl Bench {
                     track.skipped(Outcome::Skipped, why).finish()?;
                 }
             }
+            if full {
+                self.skip_by_driver(from, to, why)?;
+            }
         }
         Ok(())
     }
 
     /// Runs one pair.
     pub(super) fn pair(&mut self, a: usize, b: usize, full: bool) -> Result<(), Stop> {
-        let watched: Vec<u32> = [a, b].iter().filter_map(|at| self.indices.get(*at).copied()).collect();
-        self.session.counters.watch(&watched);
+        self.session.counters.watch(&self.indices_of(a, b));
         if !self.control(a, b, full)? {
             return Ok(());
         }
@@ -92,6 +99,7 @@ impl Bench {
     fn control(&mut self, a: usize, b: usize, full: bool) -> Result<bool, Stop> {
         self.session.phase("control")?;
         let mut clean = true;
+        let mut driver = Vec::new();
         for (from, to) in [(a, b), (b, a)] {
             let mut tracks = vec![Bulk::Staged];
             if full {
@@ -102,27 +110,21 @@ impl Bench {
                 let Some(mut track) = self.bulk_track(from, to, arm) else { return Ok(false) };
                 track.at()?;
                 self.session.counters.start();
-                let result = self.way(from, to).map(|way| verified(way, arm, &patterns.0, &patterns.1));
+                let result = self
+                    .way(from, to)
+                    .map(|way| verified(way, arm, &patterns.0, &patterns.1, Access::default()));
                 self.outcome(&mut track, result, a, b)?;
                 self.session.count(&mut track)?;
                 let good = track.good();
                 if arm == Bulk::DriverStaged {
-                    // Timed here, while peer access is still off.
-                    if good {
-                        self.session.phase("driver-staged")?;
-                        self.time_alone(from, to, &mut track)?;
-                    }
-                    track.finish()?;
-                    if good {
-                        self.small_by_driver(from, to)?;
-                    }
-                    self.session.phase("control")?;
+                    driver.push((from, to, track));
                 } else if !good {
                     clean = false;
                     track.finish()?;
                 }
             }
         }
+        self.driver_arms(a, b, driver)?;
         if !clean {
             let why = "the control arm failed: transfers through host memory are not right on this host, so nothing can be said about peer transfers";
             tell(&Event::Note { text: why.to_owned() })?;
@@ -133,7 +135,7 @@ impl Bench {
     }
 
     /// Asks the driver and maps. Both ways are tried: one may be granted alone.
-    fn open_access(&mut self, a: usize, b: usize) -> Result<(Access, Access), Stop> {
+    pub(super) fn open_access(&mut self, a: usize, b: usize) -> Result<(Access, Access), Stop> {
         let mut granted = [false; 2];
         let mut mapped = [false; 2];
         for (at, (who, whose)) in [(a, b), (b, a)].into_iter().enumerate() {
@@ -166,7 +168,7 @@ impl Bench {
         Ok((Access { read: b_maps_a, write: a_maps_b }, Access { read: a_maps_b, write: b_maps_a }))
     }
 
-    fn close_access(&self, a: usize, b: usize, forth: Access, back: Access) {
+    pub(super) fn close_access(&self, a: usize, b: usize, forth: Access, back: Access) {
         for (who, whose, mapped) in [(a, b, forth.write), (b, a, back.write)] {
             if let (Some(rig), Some(peer), true) = (self.rigs.get(who), self.rigs.get(whose), mapped) {
                 // A context that no longer works ends with the worker.

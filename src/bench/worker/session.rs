@@ -1,7 +1,7 @@
 //! What the tasks of one worker share: the way to the parent, patterns, counters, link samples, the clock.
 
 use super::super::check::Checked;
-use super::super::counters::{self, Counters};
+use super::super::counters::{self, AFTER_FAULTS, Counters};
 use super::super::pattern::Pattern;
 use super::super::protocol::Event;
 use super::super::record::{Arm, Deltas, LinkSample, Outcome};
@@ -10,9 +10,6 @@ use super::super::stats;
 use crate::gpu::cuda::CudaError;
 use std::io::Write;
 use std::time::{Duration, Instant};
-
-/// Left after an arm with faults: the kernel prints suppressed counts late.
-const AFTER_FAULTS: Duration = Duration::from_secs(6);
 
 /// Ends the task.
 #[derive(Debug)]

@@ -2,6 +2,7 @@
 
 use super::Bench;
 use super::session::{Session, Stop, tell};
+use super::written::Written;
 use crate::bench::arms::latency::chain;
 use crate::bench::counters::Counters;
 use crate::bench::protocol::{DeviceFacts, Event, Job};
@@ -24,7 +25,8 @@ const BULK_LEAST: u64 = 16 << 20;
 pub(super) fn start() -> Result<Option<(Bench, Job)>, Stop> {
     let began = Instant::now();
     let nvml = std::thread::spawn(|| Nvml::open().ok().map(Arc::new));
-    let synced = std::thread::spawn(nix::unistd::sync);
+    // Most of what waits to be written is on disk by the first peer transfer, which waits for the rest.
+    let _ = Written::begin();
     let devices = match Cuda::open().and_then(|cuda| Ok((cuda.version(), cuda.devices()?))) {
         Ok((api, devices)) => {
             tell(&Event::Devices { api, devices: devices.iter().map(facts).collect() })?;
@@ -88,8 +90,6 @@ pub(super) fn start() -> Result<Option<(Bench, Job)>, Stop> {
     if job.budget_s > 0.0 {
         session.deadline = Some(Instant::now() + std::time::Duration::from_secs_f64(job.budget_s.min(1e6)));
     }
-    // Everything that waits to be written is on disk before the first peer transfer.
-    let _ = synced.join();
     let down = std::collections::BTreeMap::new();
     Ok(Some((Bench { session, rigs, host, indices, down, rounds: 0 }, job)))
 }

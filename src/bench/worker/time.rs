@@ -1,8 +1,9 @@
 //! Time: samples of all arms of a pair in turn, forwards and backwards.
 
 use super::Bench;
-use super::measure::{batch_size, verified, warm_up};
+use super::measure::{verified, warm_up};
 use super::session::{Stop, Track, tell};
+use crate::bench::arms::Access;
 use crate::bench::arms::bulk::Bulk;
 use crate::bench::counters;
 use crate::bench::protocol::Event;
@@ -13,6 +14,8 @@ use std::time::Instant;
 pub(super) struct Timed {
     pub(super) forth: bool,
     pub(super) arm: Bulk,
+    /// What is mapped in its direction.
+    pub(super) access: Access,
     pub(super) count: u32,
     pub(super) track: Track,
 }
@@ -29,28 +32,6 @@ impl Timed {
 }
 
 impl Bench {
-    pub(super) fn time_alone(&mut self, from: usize, to: usize, track: &mut Track) -> Result<(), Stop> {
-        let samples = if self.session.quick { 3 } else { 9 };
-        let Some(way) = self.way(from, to) else { return Ok(()) };
-        let bytes = way.bytes(Bulk::DriverStaged);
-        let mut count = 1;
-        for sample in 0..=samples {
-            track.at()?;
-            match way.batch(Bulk::DriverStaged, count) {
-                // The first one warms up and says how many fit.
-                Ok(seconds) if sample == 0 => {
-                    count = batch_size(Bulk::DriverStaged, seconds, self.session.quick);
-                }
-                Ok(seconds) => track.sample(rate(bytes, seconds))?,
-                Err(error) => {
-                    track.failed(&error);
-                    break;
-                }
-            }
-        }
-        Ok(())
-    }
-
     /// Samples of all arms in turn, forwards and backwards, so that drift falls on all alike. The reason when a
     /// fault ended the peer arms.
     pub(super) fn time(&mut self, a: usize, b: usize, mut timed: Vec<Timed>) -> Result<Option<String>, Stop> {
@@ -67,8 +48,7 @@ impl Bench {
             }
         }
         self.session.phase("bulk")?;
-        let indices: Vec<u32> = [a, b].iter().filter_map(|at| self.indices.get(*at).copied()).collect();
-        self.session.sampler.begin(&indices);
+        self.session.sampler.begin(&self.indices_of(a, b));
         self.session.counters.start();
         let (least, most) = if self.session.quick { (5, 5) } else { (9, 15) };
         let began = Instant::now();
@@ -98,7 +78,9 @@ impl Bench {
             if entry.track.good() && !(entry.arm.peer() && fault.is_some()) {
                 // The timed transfers all left the same words: one more, on poison, with words of its own.
                 let patterns = self.patterns(from, to);
-                let result = self.way(from, to).map(|way| verified(way, entry.arm, &patterns.0, &patterns.1));
+                let result = self
+                    .way(from, to)
+                    .map(|way| verified(way, entry.arm, &patterns.0, &patterns.1, entry.access));
                 self.outcome(&mut entry.track, result, a, b)?;
             }
             entry.track.arm.links.clone_from(&links);

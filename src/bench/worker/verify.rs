@@ -5,10 +5,12 @@ use super::measure::verified;
 use super::pair::NOT_GRANTED;
 use super::session::{Stop, Track, tell};
 use super::time::Timed;
-use crate::bench::arms::Access;
+use super::written::Written;
 use crate::bench::arms::bulk::Bulk;
+use crate::bench::arms::{Access, Way};
 use crate::bench::check::{self, Checked};
 use crate::bench::counters;
+use crate::bench::pattern::Pattern;
 use crate::bench::protocol::Event;
 use crate::bench::record::Outcome;
 use crate::gpu::cuda::CudaError;
@@ -92,7 +94,8 @@ impl Bench {
                 let patterns = self.patterns(from, to);
                 track.at()?;
                 self.session.counters.start();
-                let result = self.way(from, to).map(|way| verified(way, arm, &patterns.0, &patterns.1));
+                let result =
+                    self.way(from, to).map(|way| verified(way, arm, &patterns.0, &patterns.1, granted));
                 self.outcome(&mut track, result, a, b)?;
                 self.session.count(&mut track)?;
                 if peer {
@@ -105,10 +108,31 @@ impl Bench {
                         trouble.get_or_insert_with(|| format!("{}: {}", arm.name(), track.arm.why));
                     }
                 }
-                timed.push(Timed { forth: from == a, arm, count: 1, track });
+                timed.push(Timed { forth: from == a, arm, access: granted, count: 1, track });
             }
         }
         Ok(trouble)
+    }
+
+    /// One verified page, written by the source's engine, or read by the destination's where only that is granted.
+    pub(super) fn one_page(
+        &self,
+        from: usize,
+        to: usize,
+        access: Access,
+        pattern: &Pattern,
+    ) -> Option<Result<Checked, CudaError>> {
+        let transfer = |way: Way<'_>| {
+            way.from.fill(way.from.source.address(), PAGE / 8, pattern, 0)?;
+            way.to.poison(way.to.target.address(), PAGE / 8)?;
+            way.settle()?;
+            let initiator = if access.write { way.from } else { way.to };
+            initiator.stream.copy_peer(&way.to.target, 0, &way.from.source, 0, PAGE)?;
+            way.settle()?;
+            let writer = access.write.then_some(way.from);
+            check::destination(way.to, way.host, &way.to.target, 0, PAGE, pattern, writer)
+        };
+        self.way(from, to).map(transfer)
     }
 
     /// One page, after everything was written to disk; the reason when the peer arms must end, and whether it
@@ -124,25 +148,19 @@ impl Bench {
         let pattern = self.patterns(from, to).0;
         let Some(way) = self.way(from, to) else { return Ok((None, false)) };
         let mut track = Track::new(&way.from.bdf, &way.to.bdf, "first-page", "", PAGE);
-        // Written by the source's engine; read by the destination's where only that is granted.
         if !access.write && !access.read {
             let refused = track.skipped(Outcome::Refused, NOT_GRANTED);
             refused.finish()?;
             return Ok((None, false));
         }
         track.at()?;
-        nix::unistd::sync();
+        if !Written::begin().wait()? {
+            let why = "what the host has to write did not reach its disks within a minute";
+            track.skipped(Outcome::Skipped, why).finish()?;
+            return Ok((Some(format!("before the first page: {why}")), true));
+        }
         self.session.counters.start();
-        let result = self.way(from, to).map(|way| {
-            way.from.fill(way.from.source.address(), PAGE / 8, &pattern, 0)?;
-            way.to.poison(way.to.target.address(), PAGE / 8)?;
-            way.settle()?;
-            let initiator = if access.write { way.from } else { way.to };
-            initiator.stream.copy_peer(&way.to.target, 0, &way.from.source, 0, PAGE)?;
-            way.settle()?;
-            let writer = access.write.then_some(way.from);
-            check::destination(way.to, way.host, &way.to.target, 0, PAGE, &pattern, writer)
-        });
+        let result = self.one_page(from, to, access, &pattern);
         self.outcome(&mut track, result, a, b)?;
         self.session.count(&mut track)?;
         let (why, fault) = match (counters::faulted(&track.arm.deltas), track.good()) {

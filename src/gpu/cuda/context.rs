@@ -2,7 +2,14 @@
 
 use super::api::{Api, Handle};
 use super::{CudaError, Device};
+use std::cell::Cell;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+thread_local! {
+    /// Number of the context that this thread made current last; 0 for none.
+    static CURRENT: Cell<u64> = const { Cell::new(0) };
+}
 
 /// A retained primary context; released with its last owner.
 #[derive(Clone)]
@@ -13,6 +20,8 @@ pub struct Context {
 pub(super) struct Inner {
     pub(super) device: Device,
     pub(super) handle: Handle,
+    /// Unique in the process: the driver may hand out the handle of a context that has ended once more.
+    number: u64,
 }
 
 // SAFETY: a CUcontext may be made current in any thread, and the driver API locks inside.
@@ -23,11 +32,13 @@ unsafe impl Sync for Inner {}
 impl Context {
     /// Retains the primary context of `device`: the driver starts the GPU up here.
     pub fn retain(device: &Device) -> Result<Self, CudaError> {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
         let mut handle = std::ptr::null_mut();
         // SAFETY: stores one handle; the device came from `cuDeviceGet`.
         let code = unsafe { (device.api.retain)(&raw mut handle, device.handle) };
         device.api.check("cuDevicePrimaryCtxRetain", code)?;
-        let context = Self { inner: Arc::new(Inner { device: device.clone(), handle }) };
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let context = Self { inner: Arc::new(Inner { device: device.clone(), handle, number }) };
         context.enter()?;
         Ok(context)
     }
@@ -41,10 +52,16 @@ impl Context {
         &self.inner.device.api
     }
 
-    /// Makes the context current in this thread.
+    /// Makes the context current in this thread. Nobody else does so in our threads, so the driver is asked only when
+    /// another one is: this stands before every small copy that is timed.
     pub(super) fn enter(&self) -> Result<(), CudaError> {
+        if CURRENT.get() == self.inner.number {
+            return Ok(());
+        }
         // SAFETY: the handle is a live context.
-        self.api().check("cuCtxSetCurrent", unsafe { (self.api().set_current)(self.inner.handle) })
+        self.api().check("cuCtxSetCurrent", unsafe { (self.api().set_current)(self.inner.handle) })?;
+        CURRENT.set(self.inner.number);
+        Ok(())
     }
 
     /// Waits for all work of the context.

@@ -39,6 +39,7 @@ impl Stream {
 
     /// Waits until everything in the stream has finished.
     pub fn synchronize(&self) -> Result<(), CudaError> {
+        self.context.enter()?;
         // SAFETY: the stream is live.
         let code = unsafe { (self.context.api().stream_synchronize)(self.handle) };
         self.context.api().check("cuStreamSynchronize", code)
@@ -64,6 +65,7 @@ impl Stream {
         inside(to, to_offset, bytes)?;
         inside(from, from_offset, bytes)?;
         let count = size(bytes, "cuMemcpyPeerAsync")?;
+        self.context.enter()?;
         // SAFETY: both regions lie in live allocations of the contexts given.
         let code = unsafe {
             (self.context.api().copy_peer)(

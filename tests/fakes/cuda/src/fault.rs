@@ -92,11 +92,43 @@ impl Operation {
                     std::thread::park();
                 },
                 "crash" => std::process::abort(),
+                "iommu" | "xid" => self.log(fault),
                 "error" => return Err(i32::try_from(fault.number).unwrap_or(999)),
                 _ => struck.push(fault),
             }
         }
         Ok(Struck(struck))
+    }
+}
+
+impl Operation {
+    /// What the kernel logs of it, into the file that stands for its log. Suppressed lines are told late.
+    fn log(&self, fault: &Fault) {
+        let Some(path) = std::env::var_os("PEERFIX_KMSG") else { return };
+        let (_, bus, _) = Config::address(self.actor);
+        let put = move |text: String| {
+            use std::io::Write;
+            let file = std::fs::OpenOptions::new().append(true).open(&path);
+            let _ = file.and_then(|mut file| file.write_all(text.as_bytes()));
+        };
+        if fault.kind == "xid" {
+            let code = fault.number;
+            put(format!(
+                "3,901,50000000,-;NVRM: Xid (PCI:0000:{bus:02x}:00): {code}, pid=77, name=peerfix\n"
+            ));
+            return;
+        }
+        put(format!(
+            "3,902,50000000,-;DMAR: [DMA Write NO_PASID] Request device [{bus:02x}:00.0] fault addr 0x7d000000 \
+             [fault reason 0x05] PTE Write access is not set\n"
+        ));
+        let late = fault.number;
+        if late > 0 {
+            std::thread::spawn(move || {
+                std::thread::sleep(std::time::Duration::from_secs(4));
+                put(format!("4,903,54000000,-;dmar_fault: {late} callbacks suppressed\n"));
+            });
+        }
     }
 }
 
