@@ -5,6 +5,7 @@ mod common;
 use common::fakes::{Bench, old_driver};
 use common::run::Ran;
 use peerfix::bench::record::{Arm, Outcome, PairRecord, Record};
+use std::fmt::Write;
 use std::time::Duration;
 
 /// Addresses of the fake GPUs 0 and 1.
@@ -57,13 +58,14 @@ impl Run {
         let Some(record) = &self.record else { return "no record".to_owned() };
         let mut text = format!("{} s, phases {:?}\n", record.seconds, record.phases);
         for note in &record.notes {
-            text += &format!("note: {note}\n");
+            let _ = writeln!(text, "note: {note}");
         }
         let pairs = record.pairs.iter().map(|p| (format!("{}>{}", p.from, p.to), &p.arms));
         for (name, arms) in pairs.chain([("fabric".to_owned(), &record.fabric)]) {
             for arm in arms {
-                text += &format!(
-                    "{name} {} {:?} {} {:?} {}\n",
+                let _ = writeln!(
+                    text,
+                    "{name} {} {:?} {} {:?} {}",
                     arm.name, arm.outcome, arm.median, arm.errors, arm.why
                 );
             }
@@ -109,7 +111,7 @@ fn seeds() -> u64 {
 #[test]
 fn a_clean_driver_is_never_accused() {
     for seed in 1..=seeds() {
-        let noise = [0.0, 0.002, 0.02][seed as usize % 3];
+        let noise = [0.0, 0.002, 0.02][usize::try_from(seed % 3).unwrap()];
         let run = bench(&format!("seed={seed};noise={noise}"));
         run.exits(0);
         assert_eq!(run.record().pairs.len(), 2);
@@ -150,6 +152,41 @@ fn wrong_data_is_caught_and_named_by_its_mechanism() {
         // The control is clean: the fault is the peer path's, not the host's.
         assert_eq!(arm(run.pair(0, 1), "staged").outcome, Outcome::Measured, "{}", run.brief());
     }
+}
+
+/// Nothing larger is wrong: only the copies of that size tell.
+#[test]
+fn faults_of_small_copies_are_caught() {
+    for (bytes, name) in [(4, "latency-copy-4"), (32, "latency-loop-2048x32"), (65_536, "latency-copy-65536")]
+    {
+        for (fault, mechanism) in [("drop", "untouched"), ("zeros", "zero")] {
+            let run = bench(&format!("fault={fault};pair=0>1;engine=ce;min={bytes};max={bytes}"));
+            run.exits(1);
+            let found = arm(run.pair(0, 1), name);
+            assert_eq!(found.outcome, Outcome::Corrupt, "{name}: {}", run.brief());
+            assert_eq!(found.errors[0].mechanism, mechanism, "{name}: {}", run.brief());
+        }
+    }
+}
+
+#[test]
+fn small_copies_are_also_timed_without_peer_access() {
+    let run = bench("");
+    for (from, to) in [(0, 1), (1, 0)] {
+        for name in ["driver-staged-4", "driver-staged-65536"] {
+            let found = arm(run.pair(from, to), name);
+            assert_eq!(found.outcome, Outcome::Measured, "{}", run.brief());
+            assert!(found.words_checked > 0 && found.median > 0.0 && found.unit == "us", "{found:?}");
+        }
+    }
+}
+
+#[test]
+fn a_driver_that_hangs_before_anything_is_measured_is_said() {
+    let run = bench("fault=hang;path=host;min=1M;max=2M");
+    run.exits(1);
+    assert!(run.record().notes.iter().any(|n| n.contains("could not be made ready")), "{}", run.brief());
+    assert!(run.ran.stderr.contains("nothing was measured"), "{}", run.ran.stderr);
 }
 
 #[test]
@@ -300,7 +337,7 @@ fn a_grant_that_fails_when_it_is_used_is_told() {
 
 #[test]
 fn a_hang_through_the_host_is_the_host_s() {
-    let run = bench("fault=hang;path=host;min=64K");
+    let run = bench("fault=hang;path=host;min=4M");
     run.exits(1);
     assert_eq!(arm(run.pair(0, 1), "staged").outcome, Outcome::Hang, "{}", run.brief());
     assert_eq!(arm(run.pair(0, 1), "ce-read").outcome, Outcome::Skipped, "{}", run.brief());
@@ -325,7 +362,8 @@ fn an_arm_that_hangs_while_it_is_timed_is_named() {
 fn after_a_hang_of_one_pair_the_other_pairs_are_measured() {
     let run = bench("gpus=3;fault=hang;pair=0>1;min=64K");
     assert_eq!(arm(run.pair(0, 1), "ce-read").outcome, Outcome::Hang, "{}", run.brief());
-    let others = run.record().pairs.iter().filter(|p| ![&p.from, &p.to].iter().all(|g| GPU.contains(&g.as_str())));
+    let others =
+        run.record().pairs.iter().filter(|p| ![&p.from, &p.to].iter().all(|g| GPU.contains(&g.as_str())));
     for pair in others {
         assert_eq!(arm(pair, "ce-read").outcome, Outcome::Measured, "{}", run.brief());
     }
@@ -358,7 +396,11 @@ fn more_gpus_than_peers_allowed_are_finished() {
     let dense = run.record().fabric.iter().find(|a| a.name == "dense").unwrap();
     assert_eq!(dense.outcome, Outcome::Refused, "{}", run.brief());
     assert!(dense.why.contains("TOO_MANY_PEERS"), "{}", dense.why);
-    assert!(run.record().pairs.iter().all(|p| arm(p, "ce-write").outcome == Outcome::Measured), "{}", run.brief());
+    assert!(
+        run.record().pairs.iter().all(|p| arm(p, "ce-write").outcome == Outcome::Measured),
+        "{}",
+        run.brief()
+    );
 }
 
 #[test]

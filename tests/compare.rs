@@ -496,7 +496,11 @@ fn an_edited_record_is_refused_and_one_without_a_hash_is_said() {
     let edited = written(&calm(2)).replacen("6.12.3", "6.12.4", 1);
     for (a, b, name) in [(&written(&calm(1)), &edited, "b.json"), (&edited, &written(&calm(1)), "a.json")] {
         let ran = run(a, b, &[]).exits(2);
-        assert!(ran.stdout.is_empty() && ran.stderr.contains(&format!("{name}: hash mismatch")), "{}", ran.stderr);
+        assert!(
+            ran.stdout.is_empty() && ran.stderr.contains(&format!("{name}: hash mismatch")),
+            "{}",
+            ran.stderr
+        );
     }
     let open = serde_json::to_string_pretty(&calm(2)).unwrap();
     let ran = run(&written(&calm(1)), &open, &[]).exits(0);

@@ -25,7 +25,8 @@ fn measured(folder: &Path, name: &str, config: &str) -> PathBuf {
     assert_eq!(read.hash, Hash::Matches, "as it was written");
     let mut record = read.record;
     assert_eq!(record.hash, digest(&record), "numbers come back as they were written");
-    let timed_by_host = |arm: &Arm| arm.name.starts_with("latency-copy") || arm.name.starts_with("latency-loop");
+    let timed_by_host =
+        |arm: &Arm| arm.name.starts_with("latency-copy") || arm.name.starts_with("latency-loop");
     record.pairs.iter_mut().for_each(|pair| pair.arms.retain(|arm| !timed_by_host(arm)));
     seal(&mut record);
     std::fs::write(&file, serde_json::to_string_pretty(&record).unwrap()).unwrap();

@@ -51,12 +51,17 @@ fn poison_fills_and_copy_copies() {
     memory.add(AT[1], &[0; 64]);
     interpret(&mut memory, kernels::POISON, (2, 3), &[AT[1], 64, POISON]);
     assert_eq!(memory.words(AT[1]), [POISON; 64]);
-    for (vectors, grid) in [(29, (1, 2)), (1, (2, 8)), (31, (2, 4))] {
+    for (vectors, grid, rounds) in [(29, (1, 2), 1), (1, (2, 8), 2), (31, (2, 4), 3)] {
         memory.add(AT[1], &[POISON; 64]);
-        interpret(&mut memory, kernels::COPY, grid, &[AT[1], AT[0], vectors]);
-        let n = vectors as usize * 2;
+        interpret(&mut memory, kernels::COPY, grid, &[AT[1], AT[0], vectors, rounds]);
+        let n = usize::try_from(vectors).unwrap() * 2;
         assert_eq!(memory.words(AT[1])[..n], words(0, 64)[..n], "{vectors} {grid:?}");
         assert!(memory.words(AT[1])[n..].iter().all(|w| *w == POISON), "{vectors} {grid:?}");
+    }
+    for (vectors, rounds) in [(29, 0), (0, 3)] {
+        memory.add(AT[1], &[POISON; 64]);
+        interpret(&mut memory, kernels::COPY, (1, 2), &[AT[1], AT[0], vectors, rounds]);
+        assert_eq!(memory.words(AT[1]), [POISON; 64], "{vectors} {rounds}");
     }
 }
 

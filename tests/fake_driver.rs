@@ -91,7 +91,7 @@ impl Pair {
             return;
         }
         let at = |gpu: usize| Arg::U64(self.buffers[gpu].address());
-        self.launch(actor, kernels::COPY, &[at(1), at(0), Arg::U64(BYTES / 16)]);
+        self.launch(actor, kernels::COPY, &[at(1), at(0), Arg::U64(BYTES / 16), Arg::U32(1)]);
     }
 
     /// Wrong words after each of the four ways from 0 to 1: engine read, engine write, SM read, SM write.
@@ -293,7 +293,9 @@ fn a_peer_without_access_is_an_illegal_address_and_ends_the_context() {
         let pair = Pair::new();
         pair.contexts[0].disable_peer(&pair.contexts[1]).unwrap();
         let at = |gpu: usize| Arg::U64(pair.buffers[gpu].address());
-        pair.kernels[0].launch(&pair.streams[0], kernels::COPY, GRID, &[at(1), at(0), Arg::U64(16)]).unwrap();
+        pair.kernels[0]
+            .launch(&pair.streams[0], kernels::COPY, GRID, &[at(1), at(0), Arg::U64(16), Arg::U32(1)])
+            .unwrap();
         let error = pair.streams[0].synchronize().unwrap_err();
         assert_eq!(error.code(), Some(700));
         assert_eq!(pair.contexts[0].synchronize().unwrap_err().code(), Some(700));

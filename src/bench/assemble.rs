@@ -34,8 +34,7 @@ pub(super) fn pairs(chosen: &[DeviceFacts], told: &mut Told, view: &View) -> Vec
 }
 
 fn pair(from: &DeviceFacts, to: &DeviceFacts, told: &mut Told, view: &View) -> PairRecord {
-    let mut record =
-        PairRecord { from: from.bdf.clone(), to: to.bdf.clone(), ..PairRecord::default() };
+    let mut record = PairRecord { from: from.bdf.clone(), to: to.bdf.clone(), ..PairRecord::default() };
     let seen = view.pairs.iter().find(|pair| pair.from == from.bdf && pair.to == to.bdf);
     let nvlinks = view.nvlinks(&from.bdf, &to.bdf);
     record.route = match (nvlinks, seen) {
@@ -95,20 +94,29 @@ fn share(arm: &Arm, peer: f64, slot: f64) -> f64 {
     if ceiling > 0.0 { arm.median / ceiling } else { 0.0 }
 }
 
+/// The arm's data pass from GPU to GPU.
+fn by_peer(arm: &str) -> bool {
+    !(arm.starts_with("staged") || arm.starts_with("driver-staged") || arm == "self")
+}
+
 /// One way nothing arrives and the other way all is right: that is a fault of one direction.
 fn name_one_direction(records: &mut [PairRecord]) {
     let untouched = |pair: &PairRecord| {
-        let mut wrong = pair.arms.iter().filter(|arm| arm.outcome == Outcome::Corrupt && arm.name != "bidirectional");
+        let mut wrong =
+            pair.arms.iter().filter(|arm| arm.outcome == Outcome::Corrupt && arm.name != "bidirectional");
         let mut any = false;
         let all = wrong.all(|arm| {
             any = true;
             // Lost sectors here and there are another fault.
             arm.errors.iter().all(|error| error.mechanism == "untouched" && error.words * 8 >= arm.bytes)
         });
-        any && all
+        // Whatever arrived by that way speaks against it.
+        let arrived = pair.arms.iter().any(|arm| arm.outcome == Outcome::Measured && by_peer(&arm.name));
+        any && all && !arrived
     };
     let right = |pair: &PairRecord| {
-        let checked = pair.arms.iter().any(|arm| arm.name == "first-page" && arm.outcome == Outcome::Measured);
+        let checked =
+            pair.arms.iter().any(|arm| arm.name == "first-page" && arm.outcome == Outcome::Measured);
         checked && pair.arms.iter().all(|arm| arm.outcome != Outcome::Corrupt || arm.name == "bidirectional")
     };
     let found: Vec<usize> = records

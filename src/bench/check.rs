@@ -9,6 +9,8 @@ use crate::gpu::kernels::{self, REPORT_HEAD, REPORT_SLOTS};
 
 /// Windows that the copy engine brings to the host when the SMs saw nothing wrong.
 const WINDOWS: u64 = 16;
+/// Lower half of a word.
+const LOW: u64 = 0xffff_ffff;
 /// Bytes of a window.
 const WINDOW: u64 = 64 << 10;
 
@@ -157,6 +159,29 @@ pub(super) fn destination(
     }
     checked.errors = map.errors(seen);
     Ok(checked)
+}
+
+/// Checks a copy of four bytes onto a poisoned word: the lower half came, the upper half stands.
+pub(super) fn half_word(
+    owner: &Rig,
+    host: &Host,
+    buffer: &Buffer,
+    pattern: &Pattern,
+) -> Result<Checked, CudaError> {
+    owner.stream.copy_to_host(&host.inbox, 0, buffer, 0, 8)?;
+    owner.stream.synchronize()?;
+    let word = host.inbox.get(0, 1).first().copied().unwrap_or(POISON);
+    let mut map = ErrorMap::default();
+    map.checked = 1;
+    let expected = pattern.word(0) & LOW | POISON & !LOW;
+    if word == POISON {
+        map.note(Mechanism::Untouched, 0, 1, None);
+    } else if word & LOW == 0 {
+        map.note(Mechanism::Zero, 0, 1, None);
+    } else if word != expected {
+        map.note(Mechanism::Other, 0, 1, None);
+    }
+    Ok(Checked { words: 1, errors: map.errors("the copy engine"), only_untouched: map.only_untouched() })
 }
 
 /// First, last and evenly spread windows; everything when it is small.

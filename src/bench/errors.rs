@@ -230,6 +230,7 @@ mod tests {
     #[test]
     fn each_mechanism_has_its_name() {
         let stale = Pattern { iteration: 5, ..PATTERN };
+        let wrapped = Pattern { iteration: 4095, ..PATTERN };
         let foreign = Pattern { tag: 6, ..PATTERN };
         let other = Pattern { key: 1, ..PATTERN };
         let half = |i: u32| PATTERN.word(i) & 0xffff_ffff | 0x1111_1111 << 32;
@@ -237,6 +238,7 @@ mod tests {
             (named(|_| POISON), "untouched", "still holds"),
             (named(|_| 0), "zero", "zeros"),
             (named(|i| stale.word(i)), "stale", "2 iterations"),
+            (named(|i| wrapped.word(i)), "stale", "8 iterations"),
             (named(|i| PATTERN.word(i + 512)), "shifted", "+4096 bytes away (1 pages"),
             (named(|i| foreign.word(i)), "foreign-buffer", "0x6"),
             (named(half), "torn", "half"),

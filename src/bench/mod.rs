@@ -6,6 +6,7 @@ mod check;
 mod child;
 pub mod choose;
 pub mod counters;
+mod cpus;
 pub mod errors;
 pub mod pattern;
 pub mod protocol;

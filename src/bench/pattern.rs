@@ -84,8 +84,8 @@ impl Pattern {
         mix64((self.header() | u64::from(index)) ^ self.key)
     }
 
-    /// Takes a word apart; none when it is no word that was written under this key up to this iteration. Of
-    /// random words one in a million is mistaken for one.
+    /// Takes a word apart; none when it is no word that was written under this key in the 2048 iterations up to this
+    /// one (they are counted modulo 4096). Of random words one in 65,000 is mistaken for one.
     pub fn parts(&self, word: u64) -> Option<Parts> {
         let plain = unmix64(word) ^ self.key;
         // Masked to their widths, so that the casts lose nothing.
@@ -95,7 +95,8 @@ impl Pattern {
             iteration: ((plain >> 32) & 0xfff) as u16,
             tag: ((plain >> 44) & 0xfff) as u16,
         };
-        let ours = plain >> 56 == MARK && parts.index < MOST_WORDS && parts.iteration <= self.iteration;
+        let age = self.iteration.wrapping_sub(parts.iteration) & 0xfff;
+        let ours = plain >> 56 == MARK && parts.index < MOST_WORDS && age <= 2048;
         ours.then_some(parts)
     }
 }
@@ -119,6 +120,11 @@ mod tests {
         let pattern = Pattern { key: 77, tag: 0x123, iteration: 9 };
         let parts = pattern.parts(pattern.word(33_000_000)).unwrap();
         assert_eq!(parts, Parts { index: 33_000_000, iteration: 9, tag: 0x123 });
+        // Iterations begin anew after 4095: what stood there before is still known.
+        let older = Pattern { iteration: 4090, ..pattern };
+        assert_eq!(pattern.parts(older.word(5)).unwrap().iteration, 4090);
+        let later = Pattern { iteration: 10, ..pattern };
+        assert_eq!(pattern.parts(later.word(5)), None);
         assert_eq!(pattern.parts(POISON), None);
         assert_eq!(pattern.parts(0), None);
     }

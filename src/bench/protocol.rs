@@ -87,6 +87,7 @@ pub struct DeviceFacts {
 }
 
 /// An event of a worker.
+#[allow(clippy::large_enum_variant)] // one at a time
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Event {

@@ -1,6 +1,7 @@
 //! What every arm works with: streams, events, kernels and buffers of each GPU, and pinned memory of the host.
 //! Everything is allocated before peer access is enabled, always in the same order.
 
+use super::cpus::Cpus;
 use super::pattern::POISON;
 use crate::gpu::cuda::{Arg, Buffer, Context, CudaError, Event, Grid, HostBuffer, Kernels, Stream};
 use crate::gpu::kernels::{self, REPORT_HEAD, REPORT_SLOTS};
@@ -68,8 +69,8 @@ impl Rig {
             beside: Stream::new(context)?,
             start: Event::new(context)?,
             stop: Event::new(context)?,
-            mark: Event::new(context)?,
-            ring: (0..RING).map(|_| Event::new(context)).collect::<Result<_, _>>()?,
+            mark: Event::untimed(context)?,
+            ring: (0..RING).map(|_| Event::untimed(context)).collect::<Result<_, _>>()?,
             kernels: Kernels::load(context)?,
             context: context.clone(),
         };
@@ -150,12 +151,7 @@ impl Rig {
 
     /// Keeps the GPU busy for a moment beside the main stream, so that it does not sleep while only its memory is used.
     pub(super) fn awake(&self, nanoseconds: u64) -> Result<(), CudaError> {
-        self.kernels.launch(
-            &self.beside,
-            kernels::GATE,
-            Grid::ONE,
-            &[Arg::U64(0), Arg::U64(nanoseconds)],
-        )
+        self.kernels.launch(&self.beside, kernels::GATE, Grid::ONE, &[Arg::U64(0), Arg::U64(nanoseconds)])
     }
 }
 
@@ -174,6 +170,8 @@ pub(super) struct Host {
     pub(super) flags: HostBuffer,
     /// Reports and samples come here.
     pub(super) inbox: HostBuffer,
+    /// Where small copies are submitted.
+    pub(super) cpus: Cpus,
 }
 
 /// Words of [`Host::flags`].
@@ -189,6 +187,7 @@ impl Host {
             staging: HostBuffer::new(context, STAGING)?,
             flags: HostBuffer::new(context, 4096)?,
             inbox: HostBuffer::new(context, Self::INBOX)?,
+            cpus: Cpus::of_this_thread(),
         })
     }
 

@@ -78,12 +78,12 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Record, 
         tasks: schedule::tasks(chosen.len()),
     };
     let told = Told { api: Some(api), ..Told::default() };
-    let mut supervisor =
-        Supervisor { told, counters: Counters::open(&names, &paths, None), progress };
+    let mut supervisor = Supervisor { told, counters: Counters::open(&names, &paths, None), progress };
     supervisor.run(worker, job);
     let mut told = supervisor.told;
     told.phases.insert("host state, at the same time".to_owned(), host_seconds);
     notes.append(&mut told.notes);
+    notes.extend(told.lost.clone());
     let salt = state::salt(&Root::live());
     let mut record = Record {
         schema: SCHEMA.to_owned(),
@@ -97,7 +97,12 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Record, 
         state: state::host_state(&host, told.api, &view),
         gpus: chosen.iter().map(|device| state::gpu_state(device, &host, &view, &salt)).collect(),
         pairs: assemble::pairs(&chosen, &mut told, &view),
-        fabric: told.arms.iter().filter(|(from, _, _)| from.is_empty()).map(|(_, _, arm)| arm.clone()).collect(),
+        fabric: told
+            .arms
+            .iter()
+            .filter(|(from, _, _)| from.is_empty())
+            .map(|(_, _, arm)| arm.clone())
+            .collect(),
         phases: told.phases,
         method: told.method,
         notes,
@@ -150,6 +155,8 @@ fn shares(record: &mut Record) {
     let alone: f64 = record
         .pairs
         .iter()
+        // A pair with trouble took no part in the dense arm.
+        .filter(|pair| !pair.arms.iter().any(troubled))
         .filter_map(|pair| pair.arms.iter().find(|arm| arm.name == "ce-write"))
         .map(|arm| arm.median)
         .sum();
@@ -198,18 +205,25 @@ pub enum Finding {
     NoPair,
     /// Wrong data, a hang or a crash.
     Wrong,
+    /// Nothing was measured: the GPUs could not be made ready (the notes say why).
+    NotBegun,
 }
 
 /// Judges a record for the exit code.
 pub fn finding(record: &Record) -> Finding {
     let arms = || record.pairs.iter().flat_map(|pair| &pair.arms).chain(&record.fabric);
-    let bad = |arm: &super::record::Arm| {
-        matches!(arm.outcome, Outcome::Corrupt | Outcome::Hang | Outcome::Crash | Outcome::Failed)
-            || super::counters::faulted(&arm.deltas).is_some()
-    };
-    if arms().any(bad) {
+    if arms().any(troubled) {
         return Finding::Wrong;
+    }
+    if arms().next().is_none() {
+        return Finding::NotBegun;
     }
     let usable = arms().any(|arm| arm.name == "first-page" && arm.outcome == Outcome::Measured);
     if usable { Finding::Right } else { Finding::NoPair }
+}
+
+/// Wrong data, a hang, a crash, a failed call or a fault.
+fn troubled(arm: &super::record::Arm) -> bool {
+    matches!(arm.outcome, Outcome::Corrupt | Outcome::Hang | Outcome::Crash | Outcome::Failed)
+        || super::counters::faulted(&arm.deltas).is_some()
 }

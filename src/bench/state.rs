@@ -3,6 +3,7 @@
 use super::protocol::DeviceFacts;
 use super::record::{GpuState, LinkSample, State};
 use super::view::View;
+use crate::format::hex::hex;
 use crate::host::Host;
 use crate::host::environment::VARIABLES;
 use crate::root::{Fact, Root};
@@ -118,7 +119,7 @@ pub(super) fn salt(root: &Root) -> String {
 
 /// First sixteen hexadecimal digits of SHA-256.
 fn short_hash(text: &str) -> String {
-    Sha256::digest(text.as_bytes()).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    hex(&Sha256::digest(text.as_bytes())[..8])
 }
 
 fn take(fact: &Fact<String>, unknown: &mut Vec<String>) -> Option<String> {
@@ -138,11 +139,24 @@ fn firmware(host: &Host) -> Option<String> {
 
 /// The command line with the values of words that are not known to be harmless left out.
 fn redact(line: &str) -> String {
-    let words = line.split_whitespace().map(|word| match word.split_once('=') {
-        Some((key, _)) if !kept(key) => format!("{key}=..."),
-        _ => word.to_owned(),
-    });
-    words.collect::<Vec<_>>().join(" ")
+    let mut init = false;
+    let mut words = Vec::new();
+    for word in line.split_whitespace() {
+        match word.split_once('=') {
+            // What follows is for init, not for the kernel, and may be anything.
+            _ if init => {
+                words.push("...".to_owned());
+                break;
+            }
+            _ if word == "--" => {
+                init = true;
+                words.push(word.to_owned());
+            }
+            Some((key, _)) if !kept(key) => words.push(format!("{key}=...")),
+            _ => words.push(word.to_owned()),
+        }
+    }
+    words.join(" ")
 }
 
 fn kept(key: &str) -> bool {
@@ -157,8 +171,10 @@ mod tests {
     #[test]
     fn disks_and_addresses_are_left_out() {
         assert_eq!(
-            redact("BOOT_IMAGE=/vmlinuz root=UUID=12-34 ro iommu=pt nvidia.NVreg_X=1 ip=10.0.0.1::: quiet"),
-            "BOOT_IMAGE=... root=... ro iommu=pt nvidia.NVreg_X=1 ip=... quiet"
+            redact(
+                "BOOT_IMAGE=/vmlinuz root=UUID=12-34 ro iommu=pt nvidia.NVreg_X=1 ip=10.0.0.1::: quiet -- --user someone"
+            ),
+            "BOOT_IMAGE=... root=... ro iommu=pt nvidia.NVreg_X=1 ip=... quiet -- ..."
         );
     }
 }

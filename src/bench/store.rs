@@ -20,22 +20,19 @@ pub enum Destination {
 impl Destination {
     /// The file named, or the folder of records of this host, made when it is missing.
     pub fn prepare(file: Option<&Path>) -> io::Result<Self> {
-        match file {
-            Some(file) => {
-                let folder = parent(file);
-                // Creating and dropping a temporary file shows what permissions and read-only mounts would hide.
-                tempfile::NamedTempFile::new_in(folder)?;
-                if file.is_dir() {
-                    return Err(io::Error::new(io::ErrorKind::IsADirectory, "is a directory"));
-                }
-                Ok(Self::File(file.to_owned()))
+        if let Some(file) = file {
+            let folder = parent(file);
+            // Creating and dropping a temporary file shows what permissions and read-only mounts would hide.
+            tempfile::NamedTempFile::new_in(folder)?;
+            if file.is_dir() {
+                return Err(io::Error::new(io::ErrorKind::IsADirectory, "is a directory"));
             }
-            None => {
-                let folder = Path::new("/").join(FOLDER);
-                DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
-                tempfile::NamedTempFile::new_in(&folder)?;
-                Ok(Self::Folder(folder))
-            }
+            Ok(Self::File(file.to_owned()))
+        } else {
+            let folder = Path::new("/").join(FOLDER);
+            DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
+            tempfile::NamedTempFile::new_in(&folder)?;
+            Ok(Self::Folder(folder))
         }
     }
 

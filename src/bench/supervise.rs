@@ -13,10 +13,10 @@ pub const DEADLINE_VARIABLE: &str = "PEERFIX_ARM_DEADLINE_MS";
 /// No event for so long means that the arm hangs.
 const DEADLINE: Duration = Duration::from_secs(20);
 /// Starting the driver and the GPUs may take longer (no persistence mode, many GPUs).
-const START: Duration = Duration::from_secs(120);
+const START: Duration = Duration::from_mins(2);
 
 /// Arms that pass through host memory or stay in one GPU.
-const HOST_ARMS: [&str; 4] = ["staged", "staged-double", "driver-staged", "self"];
+const HOST_ARMS: [&str; 3] = ["staged", "driver-staged", "self"];
 
 /// What all workers of a run told.
 #[derive(Default)]
@@ -28,6 +28,8 @@ pub(super) struct Told {
     pub(super) phases: BTreeMap<String, f64>,
     pub(super) notes: Vec<String>,
     pub(super) method: Vec<String>,
+    /// Nothing could be measured from here on, and why.
+    pub(super) lost: Option<String>,
 }
 
 /// A task as it goes on in the present worker.
@@ -75,16 +77,25 @@ impl Supervisor<'_> {
             }
             let Some(task) = now.task else {
                 let why = self.bury(present, &end);
-                self.told.notes.push(format!("the worker ended before its first task: {why}"));
+                self.told.lost = Some(format!("the GPUs could not be made ready: {why}"));
                 return;
             };
-            let (arm, why) = self.failed(present, end, now);
+            let (arm, why) = self.failed(present, &end, now);
             let rest = job.tasks.split_off((task + 1).min(job.tasks.len()));
             let ended = job.tasks.pop();
             job.tasks = without(rest, ended.as_ref());
             if let Some(Task::Pair { a, b, full }) = ended {
                 let why = if arm.is_empty() { why } else { format!("{arm}: {why}") };
-                job.tasks.insert(0, Task::Rest { a, b, full, staged: !HOST_ARMS.contains(&arm.as_str()), why });
+                job.tasks.insert(
+                    0,
+                    Task::Rest {
+                        a,
+                        b,
+                        full,
+                        staged: !HOST_ARMS.iter().any(|host| arm.starts_with(host)),
+                        why,
+                    },
+                );
             }
             if job.tasks.is_empty() {
                 return;
@@ -101,7 +112,7 @@ impl Supervisor<'_> {
                 return None;
             }
         };
-        match worker.hear(START) {
+        match worker.hear(start()) {
             Heard::Event(event) if matches!(*event, Event::Devices { .. }) => Some(worker),
             _ => {
                 self.told.notes.push("the driver did not come up again after the worker ended".to_owned());
@@ -114,7 +125,7 @@ impl Supervisor<'_> {
     fn listen(&mut self, worker: &Worker, now: &mut Present) -> End {
         let limit = deadline();
         loop {
-            let limit = if now.task.is_none() { START.max(limit) } else { limit };
+            let limit = if now.task.is_none() { start() } else { limit };
             let event = match worker.hear(limit) {
                 Heard::Event(event) => *event,
                 Heard::Silence => return End::Silence(limit),
@@ -180,7 +191,7 @@ impl Supervisor<'_> {
 
     /// What is left of a pair names all its arms again: what was told before stands, unless it was not finished.
     fn keep_arm(&mut self, from: String, to: String, arm: Arm) {
-        let same = |(f, t, a): &&mut (String, String, Arm)| (&*f, &*t, &a.name) == (&from, &to, &arm.name);
+        let same = |(f, t, a): &&mut (String, String, Arm)| (f, t, &a.name) == (&from, &to, &arm.name);
         match self.told.arms.iter_mut().find(same) {
             Some(_) if arm.outcome == Outcome::Skipped => {}
             Some((_, _, known)) if known.outcome == Outcome::Skipped => *known = arm,
@@ -190,35 +201,32 @@ impl Supervisor<'_> {
 
     /// Names the arm that a worker did not survive, and keeps what the others had. Returns that arm's name, empty
     /// between two arms, and why.
-    fn failed(&mut self, worker: Worker, end: End, now: Present) -> (String, String) {
+    fn failed(&mut self, worker: Worker, end: &End, now: Present) -> (String, String) {
         let deltas = self.counters.grown();
-        let why = self.bury(worker, &end);
-        match now.at {
-            Some((from, to, mut arm)) => {
-                arm.outcome = match end {
-                    End::Silence(_) => Outcome::Hang,
-                    End::Broken(_) => Outcome::Failed,
-                    _ => Outcome::Crash,
-                };
-                arm.why.clone_from(&why);
-                arm.deltas = deltas;
-                let mut open = now.open;
-                if let Some(partial) = open.remove(&(from.clone(), to.clone(), arm.name.clone())) {
-                    arm.samples = partial.samples;
-                }
-                let name = arm.name.clone();
-                self.told.arms.push((from, to, arm));
-                self.keep(open, &why);
-                (name, why)
+        let why = self.bury(worker, end);
+        if let Some((from, to, mut arm)) = now.at {
+            arm.outcome = match end {
+                End::Silence(_) => Outcome::Hang,
+                End::Broken(_) => Outcome::Failed,
+                _ => Outcome::Crash,
+            };
+            arm.why.clone_from(&why);
+            arm.deltas = deltas;
+            let mut open = now.open;
+            if let Some(partial) = open.remove(&(from.clone(), to.clone(), arm.name.clone())) {
+                arm.samples = partial.samples;
             }
-            None => {
-                self.told.notes.push(format!("between two arms: {why}"));
-                if let Some(fault) = counters::faulted(&deltas) {
-                    self.told.notes.push(format!("at that time: {fault}"));
-                }
-                self.keep(now.open, &why);
-                (String::new(), why)
+            let name = arm.name.clone();
+            self.told.arms.push((from, to, arm));
+            self.keep(open, &why);
+            (name, why)
+        } else {
+            self.told.notes.push(format!("between two arms: {why}"));
+            if let Some(fault) = counters::faulted(&deltas) {
+                self.told.notes.push(format!("at that time: {fault}"));
             }
+            self.keep(now.open, &why);
+            (String::new(), why)
         }
     }
 
@@ -256,10 +264,16 @@ fn words(from: &str, to: &str, arm: &str) -> String {
 }
 
 fn deadline() -> Duration {
-    std::env::var(DEADLINE_VARIABLE)
-        .ok()
-        .and_then(|text| text.parse().ok())
-        .map_or(DEADLINE, Duration::from_millis)
+    set_deadline().unwrap_or(DEADLINE)
+}
+
+/// Deadline of what comes before the first task.
+fn start() -> Duration {
+    set_deadline().unwrap_or(START)
+}
+
+fn set_deadline() -> Option<Duration> {
+    std::env::var(DEADLINE_VARIABLE).ok()?.parse().ok().map(Duration::from_millis)
 }
 
 /// The tasks that are left without the pair of the one that ended.
@@ -276,7 +290,7 @@ fn without(mut tasks: Vec<Task>, ended: Option<&Task>) -> Vec<Task> {
 /// Waits for the driver of the first worker.
 pub(super) fn devices(worker: &Worker) -> Result<(i32, Vec<DeviceFacts>), super::choose::Refusal> {
     use super::choose::Refusal::Unsupported;
-    let until = Instant::now() + START;
+    let until = Instant::now() + start();
     loop {
         match worker.hear(until.saturating_duration_since(Instant::now())) {
             Heard::Event(event) => match *event {

@@ -20,12 +20,8 @@ pub(super) fn run(global: &Global, args: &BenchArgs) -> Result<Exit, Failure> {
             "/{FOLDER}: records cannot be written: {error}; run as root, or name a file with -o FILE"
         )),
     })?;
-    let options = Options {
-        gpus: args.gpus.clone(),
-        quick: args.quick,
-        budget_s: args.budget,
-        wait: args.wait,
-    };
+    let options =
+        Options { gpus: args.gpus.clone(), quick: args.quick, budget_s: args.budget, wait: args.wait };
     let mut bar = Bar { shown: false, on: std::io::stderr().is_terminal() && !global.quiet };
     let result = measure(&options, &mut |what| bar.show(what));
     bar.clear();
@@ -45,6 +41,10 @@ pub(super) fn run(global: &Global, args: &BenchArgs) -> Result<Exit, Failure> {
     Ok(match finding(&record) {
         Finding::Right => Exit::Done,
         Finding::Wrong => Exit::Findings,
+        Finding::NotBegun => {
+            note(global, "peerfix: nothing was measured: the GPUs could not be made ready (see the notes)");
+            Exit::Findings
+        }
         Finding::NoPair => {
             note(global, "peerfix: no pair of GPUs may transfer directly: the driver grants no peer access");
             Exit::Unsupported

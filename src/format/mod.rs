@@ -5,6 +5,7 @@ pub mod grub_defaults;
 pub mod grub_edit;
 pub mod grub_script;
 pub mod grub_value;
+pub mod hex;
 pub mod json_spans;
 pub mod kernel_cmdline;
 pub mod kernelstub;

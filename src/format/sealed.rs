@@ -5,6 +5,7 @@
 //! sed 's/^  "hash": "[0-9a-f]*"/  "hash": ""/' RECORD | head -c -1 | sha256sum
 //! ```
 
+use super::hex::hex;
 use sha2::{Digest, Sha256};
 
 /// Whether a document is what was written.
@@ -40,10 +41,6 @@ pub fn check(document: &[u8], hash: &str) -> Hash {
     digest.update(head);
     digest.update(tail.get(hash.len()..).unwrap_or_default());
     if hex(digest.finalize().as_slice()).eq_ignore_ascii_case(hash) { Hash::Matches } else { Hash::Differs }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -86,11 +86,12 @@ pub const POISON: Kernel = Kernel { name: "pf_poison", system: false, parameters
 /// `i`, without `base`). Grid-stride. Runs on the owner of the memory, and for diagnosis on a peer.
 pub const VERIFY: Kernel = Kernel { name: "pf_verify", system: false, parameters: &[8, 8, 8, 8, 4, 8, 8, 4] };
 
-/// `pf_copy(dst: u64, src: u64, vectors: u64)`
+/// `pf_copy(dst: u64, src: u64, vectors: u64, rounds: u32)`
 ///
-/// Copies `vectors` units of 16 bytes by the SMs, independent loads in flight in every thread. Grid-stride.
+/// Copies `vectors` units of 16 bytes by the SMs, `rounds` times over, independent loads in flight in every thread.
+/// Grid-stride; a round does not wait for the other blocks, so that the link stays busy from the first to the last.
 /// On the destination's GPU it is the SM read arm, on the source's the SM write arm.
-pub const COPY: Kernel = Kernel { name: "pf_copy", system: false, parameters: &[8, 8, 8] };
+pub const COPY: Kernel = Kernel { name: "pf_copy", system: false, parameters: &[8, 8, 8, 4] };
 
 /// `pf_chase(start: u64, hops: u32, out: u64)`
 ///

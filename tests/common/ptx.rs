@@ -236,8 +236,8 @@ impl Thread {
             Err(name) => {
                 let key = (self.launch, self.block, name);
                 if parts[0] == "ld" {
-                    let word = world.shared.get(&key).copied().unwrap_or(0xbad);
-                    self.registers.insert(step.operands[0].clone(), word);
+                    let found = world.shared.get(&key).copied().unwrap_or(0xbad);
+                    self.registers.insert(step.operands[0].clone(), found);
                 } else {
                     world.shared.insert(key, value(self, 1));
                 }
@@ -250,8 +250,8 @@ impl Thread {
         match parts[0] {
             "ld" => {
                 for (register, at) in vector(&step.operands[0]).into_iter().zip((address..).step_by(bytes)) {
-                    let word = world.memory.load(at, bytes);
-                    self.registers.insert(register, word);
+                    let found = world.memory.load(at, bytes);
+                    self.registers.insert(register, found);
                 }
             }
             "st" => {

@@ -80,7 +80,10 @@ impl Way<'_> {
                 map.note(Mechanism::Other, report.last * 4, 0, None);
             }
             if report.gave_up {
-                lost = Some(format!("rank {number} waited for the other after {} of {rounds} rounds", report.progress));
+                lost = Some(format!(
+                    "rank {number} waited for the other after {} of {rounds} rounds",
+                    report.progress
+                ));
             }
         }
         let seconds = self.from.stop.seconds_since(&self.from.start)?;

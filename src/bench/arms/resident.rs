@@ -27,7 +27,12 @@ pub(in crate::bench) struct Resident {
 
 impl Way<'_> {
     /// Sends `pages` through the ring. `run` makes each run's words its own.
-    pub(in crate::bench) fn resident(&self, pattern: &Pattern, run: u64, pages: u32) -> Result<Resident, CudaError> {
+    pub(in crate::bench) fn resident(
+        &self,
+        pattern: &Pattern,
+        run: u64,
+        pages: u32,
+    ) -> Result<Resident, CudaError> {
         let pattern = Pattern { key: pattern.key ^ mix64(run), iteration: 0, ..*pattern };
         let ring = self.to.small.address() + small::RESIDENT;
         let flag = self.to.small.address() + small::RESIDENT_FLAG;
@@ -55,7 +60,12 @@ impl Way<'_> {
         ];
         let producer = [Arg::U64(self.from.report.address()), Arg::U64(LIMIT_NS)];
         let block = Grid { blocks: 1, threads: 256 };
-        self.to.kernels.launch(&self.to.stream, kernels::CONSUME, block, &[&common[..], &consumer[..]].concat())?;
+        self.to.kernels.launch(
+            &self.to.stream,
+            kernels::CONSUME,
+            block,
+            &[&common[..], &consumer[..]].concat(),
+        )?;
         self.from.start.record(&self.from.stream)?;
         self.from.kernels.launch(
             &self.from.stream,

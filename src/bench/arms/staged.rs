@@ -32,8 +32,7 @@ impl Way<'_> {
                 let offset = part * chunk;
                 let length = chunk.min(bytes - offset);
                 let slot = number % RING;
-                let (Some(full), Some(empty)) =
-                    (event(&self.from.ring, slot), event(&self.to.ring, slot))
+                let (Some(full), Some(empty)) = (event(&self.from.ring, slot), event(&self.to.ring, slot))
                 else {
                     return Ok(());
                 };

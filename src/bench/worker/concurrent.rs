@@ -1,8 +1,9 @@
 //! Many pairs at once: rounds of disjoint pairs for contention on shared ports, and all ordered pairs (dense).
 
-use super::pair::rate;
-use super::session::{Stop, Track};
 use super::Bench;
+use super::pair::NOT_GRANTED;
+use super::session::{Stop, Track};
+use super::time::rate;
 use crate::bench::check::{self, Checked};
 use crate::bench::record::Outcome;
 use crate::gpu::cuda::{CudaError, Event, Stream};
@@ -27,16 +28,16 @@ impl Bench {
         let mut track = Track::new("", "", name, "GB/s", 0);
         if pairs.is_empty() {
             let why = "no pair of it may transfer";
-            return self.session.finish(track.skipped(Outcome::Skipped, why));
+            return track.skipped(Outcome::Skipped, why).finish();
         }
-        self.session.at(&track)?;
+        track.at()?;
         let mut mapped = Vec::new();
         let opened = self.map_all(&pairs, &mut mapped);
         let watched: Vec<u32> = self.indices.clone();
         self.session.counters.watch(&watched);
         self.session.sampler.begin(&watched);
         let result = match opened {
-            Ok(()) => self.lanes(&pairs, &mut track)?,
+            Ok(()) => self.lanes(&pairs, &mapped, &mut track)?,
             Err(error) => Err(error),
         };
         track.arm.links = self.session.links();
@@ -49,12 +50,9 @@ impl Bench {
             track.failed(&error);
         }
         self.session.count(&mut track)?;
-        let lost = if track.good() { None } else { pairs.first().copied() };
-        self.session.finish(track)?;
-        match lost {
-            Some((a, b)) => self.still_works(a, b),
-            None => Ok(()),
-        }
+        let good = track.good();
+        track.finish()?;
+        if good { Ok(()) } else { pairs.iter().try_for_each(|(a, b)| self.still_works(*a, *b)) }
     }
 
     fn map_all(&self, pairs: &[(usize, usize)], mapped: &mut Vec<(usize, usize)>) -> Result<(), CudaError> {
@@ -71,11 +69,28 @@ impl Bench {
         Ok(())
     }
 
-    fn lanes(&mut self, pairs: &[(usize, usize)], track: &mut Track) -> Result<Result<(), CudaError>, Stop> {
+    /// A direction counts when its source may write: otherwise the driver would stage it, which is another figure.
+    fn lanes(
+        &mut self,
+        pairs: &[(usize, usize)],
+        mapped: &[(usize, usize)],
+        track: &mut Track,
+    ) -> Result<Result<(), CudaError>, Stop> {
+        let (ways, left_out): (Vec<_>, Vec<_>) =
+            pairs.iter().flat_map(|(a, b)| [(*a, *b), (*b, *a)]).partition(|way| mapped.contains(way));
+        if !left_out.is_empty() {
+            let name = |at: &usize| self.rigs.get(*at).map_or("?", |rig| rig.bdf.as_str());
+            let names: Vec<String> =
+                left_out.iter().map(|(from, to)| format!("{} to {}", name(from), name(to))).collect();
+            track.arm.why = format!("without {}: {NOT_GRANTED}", names.join(", "));
+        }
+        if ways.is_empty() {
+            track.arm.outcome = Outcome::Refused;
+            return Ok(Ok(()));
+        }
         let mut incoming: BTreeMap<usize, u64> = BTreeMap::new();
-        for (a, b) in pairs {
-            *incoming.entry(*a).or_default() += 1;
-            *incoming.entry(*b).or_default() += 1;
+        for (_, to) in &ways {
+            *incoming.entry(*to).or_default() += 1;
         }
         let most = incoming.values().copied().max().unwrap_or(1);
         let bulk = self.rigs.iter().map(crate::bench::rig::Rig::bulk).min().unwrap_or(0);
@@ -83,17 +98,15 @@ impl Bench {
         track.arm.bytes = slice;
         let mut used: BTreeMap<usize, u64> = BTreeMap::new();
         let mut lanes = Vec::new();
-        for (a, b) in pairs {
-            for (from, to) in [(*a, *b), (*b, *a)] {
-                let Some(rig) = self.rigs.get(from) else { continue };
-                let place = used.entry(to).or_default();
-                let offset = *place * slice;
-                *place += 1;
-                let made = Stream::new(&rig.context).and_then(|s| Ok((s, Event::new(&rig.context)?)));
-                match made {
-                    Ok((stream, done)) => lanes.push(Lane { from, to, stream, done, offset }),
-                    Err(error) => return Ok(Err(error)),
-                }
+        for (from, to) in ways {
+            let Some(rig) = self.rigs.get(from) else { continue };
+            let place = used.entry(to).or_default();
+            let offset = *place * slice;
+            *place += 1;
+            let made = Stream::new(&rig.context).and_then(|s| Ok((s, Event::untimed(&rig.context)?)));
+            match made {
+                Ok((stream, done)) => lanes.push(Lane { from, to, stream, done, offset }),
+                Err(error) => return Ok(Err(error)),
             }
         }
         let first = self.session.pattern(0);
@@ -106,11 +119,11 @@ impl Bench {
             if !track.good() {
                 break;
             }
-            self.session.at(track)?;
+            track.at()?;
             match self.time_lanes(&lanes, slice, count) {
                 Ok(seconds) if sample > 0 => {
                     let bytes = slice * u64::from(count) * lanes.len() as u64;
-                    self.session.sample(track, rate(bytes, seconds))?;
+                    track.sample(rate(bytes, seconds))?;
                 }
                 Ok(_) => {}
                 Err(error) => return Ok(Err(error)),

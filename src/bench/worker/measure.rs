@@ -13,7 +13,12 @@ const WARM_UP: usize = 6;
 const AGREE: f64 = 0.02;
 
 /// Fills, poisons, transfers once, checks where the data landed.
-pub(super) fn verified(way: Way<'_>, arm: Bulk, forth: &Pattern, back: &Pattern) -> Result<Checked, CudaError> {
+pub(super) fn verified(
+    way: Way<'_>,
+    arm: Bulk,
+    forth: &Pattern,
+    back: &Pattern,
+) -> Result<Checked, CudaError> {
     let bytes = way.bytes(arm);
     let words = bytes / 8;
     way.from.fill(way.from.source.address(), words, forth, 0)?;
@@ -56,8 +61,15 @@ pub(super) fn landed(way: Way<'_>, arm: Bulk, forth: &Pattern, back: &Pattern) -
 }
 
 /// Transfers in one batch, so that a sample lasts long enough for its clock.
-pub(super) fn batch_size(seconds: f64, quick: bool) -> u32 {
-    let target = if quick { 2e-3 } else { 4e-3 };
+/// The double-buffered way fills its pipe once a batch: it gets more of them.
+pub(super) fn batch_size(arm: Bulk, seconds: f64, quick: bool) -> u32 {
+    let target = match (arm, quick) {
+        (Bulk::StagedDouble, false) => 25e-3,
+        (Bulk::StagedDouble, true) => 10e-3,
+        (Bulk::SmRead | Bulk::SmWrite, false) => 8e-3,
+        (_, false) => 4e-3,
+        (_, true) => 2e-3,
+    };
     let count = (target / seconds.max(1e-7)).ceil().clamp(1.0, 64.0);
     // Between 1 and 64.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
@@ -66,11 +78,16 @@ pub(super) fn batch_size(seconds: f64, quick: bool) -> u32 {
 }
 
 /// Runs until two samples agree; the size of a batch comes out.
-pub(super) fn warm_up(session: &Session, way: Way<'_>, arm: Bulk, track: &Track) -> Result<Result<u32, CudaError>, Stop> {
+pub(super) fn warm_up(
+    session: &Session,
+    way: Way<'_>,
+    arm: Bulk,
+    track: &Track,
+) -> Result<Result<u32, CudaError>, Stop> {
     let mut count = 1;
     let mut before: Option<f64> = None;
     for _ in 0..WARM_UP {
-        session.at(track)?;
+        track.at()?;
         let seconds = match way.batch(arm, count) {
             Ok(seconds) => seconds,
             Err(error) => return Ok(Err(error)),
@@ -79,7 +96,7 @@ pub(super) fn warm_up(session: &Session, way: Way<'_>, arm: Bulk, track: &Track)
             break;
         }
         before = Some(seconds);
-        count = batch_size(seconds, session.quick);
+        count = batch_size(arm, seconds, session.quick);
     }
     Ok(Ok(count))
 }

@@ -6,6 +6,8 @@ mod pair;
 mod session;
 mod small;
 mod start;
+mod time;
+mod verify;
 
 use super::protocol::{Event, Job, Task};
 use super::rig::{Host, Rig};
@@ -43,11 +45,15 @@ impl Bench {
     fn tasks(&mut self, job: &Job) -> Result<(), Stop> {
         for (index, task) in job.tasks.iter().enumerate() {
             if index > 0 && self.session.late() {
-                let text = format!("the budget is used up: {} of {} tasks were not run", job.tasks.len() - index, job.tasks.len());
-                self.session.tell(&Event::Note { text })?;
+                let text = format!(
+                    "the budget is used up: {} of {} tasks were not run",
+                    job.tasks.len() - index,
+                    job.tasks.len()
+                );
+                tell(&Event::Note { text })?;
                 break;
             }
-            self.session.tell(&Event::Task { index })?;
+            tell(&Event::Task { index })?;
             match task {
                 Task::Pair { a, b, full } => self.pair(*a, *b, *full)?,
                 Task::Rest { a, b, full, staged, why } => self.rest(*a, *b, *full, *staged, why)?,
@@ -58,13 +64,13 @@ impl Bench {
             }
         }
         self.session.phase("")?;
-        self.session.tell(&Event::Done)
+        tell(&Event::Done)
     }
 
     /// Ends the peer arms of a pair.
     fn take_down(&mut self, a: usize, b: usize, why: &str) -> Result<(), Stop> {
         self.down.insert((a.min(b), a.max(b)), why.to_owned());
-        self.session.tell(&Event::PairDown { a, b, why: why.to_owned() })
+        tell(&Event::PairDown { a, b, why: why.to_owned() })
     }
 
     /// After a failed call: the worker ends where the contexts no longer work.

@@ -62,7 +62,7 @@ impl Track {
         self.arm.words_checked += checked.words;
         if !checked.errors.is_empty() {
             self.arm.outcome = Outcome::Corrupt;
-            self.arm.why = "wrong data at the destination".to_owned();
+            "wrong data at the destination".clone_into(&mut self.arm.why);
             self.arm.errors.extend(checked.errors);
         }
     }
@@ -86,45 +86,40 @@ impl Track {
     pub(super) fn good(&self) -> bool {
         self.arm.outcome == Outcome::Measured
     }
-}
-
-impl Session {
-    pub(super) fn new(quick: bool, key: u64, counters: Counters, sampler: Sampler) -> Self {
-        Self { quick, key, deadline: None, counters, sampler, iteration: 0, run: 0, phase: None }
-    }
-
-    /// Tells the parent. Without a parent there is nobody to work for.
-    pub(super) fn tell(&self, event: &Event) -> Result<(), Stop> {
-        tell(event)
-    }
 
     /// A sample of an arm begins.
-    pub(super) fn at(&self, track: &Track) -> Result<(), Stop> {
-        self.tell(&Event::At {
-            from: track.from.clone(),
-            to: track.to.clone(),
-            arm: track.arm.name.clone(),
-            unit: track.arm.unit.clone(),
-            bytes: track.arm.bytes,
+    pub(super) fn at(&self) -> Result<(), Stop> {
+        tell(&Event::At {
+            from: self.from.clone(),
+            to: self.to.clone(),
+            arm: self.arm.name.clone(),
+            unit: self.arm.unit.clone(),
+            bytes: self.arm.bytes,
         })
     }
 
     /// A sample was taken.
-    pub(super) fn sample(&self, track: &mut Track, value: f64) -> Result<(), Stop> {
-        track.arm.samples.push(value);
-        self.tell(&Event::Sample {
-            from: track.from.clone(),
-            to: track.to.clone(),
-            arm: track.arm.name.clone(),
+    pub(super) fn sample(&mut self, value: f64) -> Result<(), Stop> {
+        self.arm.samples.push(value);
+        tell(&Event::Sample {
+            from: self.from.clone(),
+            to: self.to.clone(),
+            arm: self.arm.name.clone(),
             value,
         })
     }
 
     /// The arm is complete.
-    pub(super) fn finish(&self, mut track: Track) -> Result<(), Stop> {
-        track.arm.median = stats::median(&track.arm.samples);
-        track.arm.interval = stats::interval(&track.arm.samples);
-        self.tell(&Event::Arm { from: track.from, to: track.to, arm: track.arm })
+    pub(super) fn finish(mut self) -> Result<(), Stop> {
+        self.arm.median = stats::median(&self.arm.samples);
+        self.arm.interval = stats::interval(&self.arm.samples);
+        tell(&Event::Arm { from: self.from, to: self.to, arm: self.arm })
+    }
+}
+
+impl Session {
+    pub(super) fn new(quick: bool, key: u64, counters: Counters, sampler: Sampler) -> Self {
+        Self { quick, key, deadline: None, counters, sampler, iteration: 0, run: 0, phase: None }
     }
 
     /// Books what the counters grew to an arm; after faults waits for what comes late.
@@ -141,7 +136,7 @@ impl Session {
         if faulted && first {
             let until = Instant::now() + AFTER_FAULTS;
             while Instant::now() < until {
-                self.tell(&Event::Beat)?;
+                tell(&Event::Beat)?;
                 std::thread::sleep(Duration::from_millis(500));
             }
             let late = self.counters.grown();
@@ -152,7 +147,7 @@ impl Session {
 
     /// A pattern for a buffer that no earlier transfer used.
     pub(super) fn pattern(&mut self, tag: u16) -> Pattern {
-        self.iteration = if self.iteration >= 4000 { 1 } else { self.iteration + 1 };
+        self.iteration = (self.iteration + 1) & 0xfff;
         Pattern { key: self.key, tag, iteration: self.iteration }
     }
 
@@ -174,7 +169,7 @@ impl Session {
             self.phase = Some((name, Instant::now()));
         }
         if let Some((name, since)) = ended {
-            self.tell(&Event::Phase { name: name.to_owned(), seconds: since.elapsed().as_secs_f64() })?;
+            tell(&Event::Phase { name: name.to_owned(), seconds: since.elapsed().as_secs_f64() })?;
         }
         Ok(())
     }
@@ -185,7 +180,7 @@ impl Session {
     }
 }
 
-/// Writes one event.
+/// Tells the parent. Without a parent there is nobody to work for.
 pub(super) fn tell(event: &Event) -> Result<(), Stop> {
     let mut line = serde_json::to_vec(event).unwrap_or_default();
     line.push(b'\n');

@@ -1,9 +1,10 @@
 //! The small arms of a pair: latency, the resident consumer, the all-reduce.
 
+use super::Bench;
 use super::pair::NOT_GRANTED;
 use super::session::{Stop, Track};
-use super::Bench;
 use crate::bench::arms::Access;
+use crate::bench::arms::latency::LOOP;
 use crate::bench::check;
 use crate::bench::counters;
 use crate::bench::record::{DataError, Outcome};
@@ -81,11 +82,8 @@ impl Sampled {
 
 impl Bench {
     fn list(&self, forth: bool) -> Vec<Small> {
-        let (copies, reduces): (&[u64], &[u64]) = if self.session.quick {
-            (&COPIES_QUICK, &REDUCES_QUICK)
-        } else {
-            (&COPIES, &REDUCES)
-        };
+        let (copies, reduces): (&[u64], &[u64]) =
+            if self.session.quick { (&COPIES_QUICK, &REDUCES_QUICK) } else { (&COPIES, &REDUCES) };
         let mut list = vec![Small::Resident, Small::Load];
         list.extend(copies.iter().map(|bytes| Small::Copy(*bytes)));
         list.push(Small::Loop);
@@ -94,6 +92,27 @@ impl Bench {
             list.extend(reduces.iter().map(|bytes| Small::Reduce(*bytes)));
         }
         list
+    }
+
+    /// Small copies while peer access is off: what the driver makes of them. The copies of the peer arms are judged
+    /// against these.
+    pub(super) fn small_by_driver(&mut self, from: usize, to: usize) -> Result<(), Stop> {
+        self.session.phase("driver-staged")?;
+        let copies: &[u64] = if self.session.quick { &COPIES_QUICK } else { &COPIES };
+        for bytes in copies {
+            let arm = Small::Copy(*bytes);
+            let Some(mut track) = self.small_track(from, to, arm) else { continue };
+            track.arm.name = format!("driver-staged-{bytes}");
+            if self.session.late() {
+                track.skipped(Outcome::Skipped, "the budget is used up").finish()?;
+                continue;
+            }
+            self.session.counters.start();
+            self.small_samples(from, to, (from, to), arm, &mut track)?;
+            self.session.count(&mut track)?;
+            track.finish()?;
+        }
+        Ok(())
     }
 
     fn small_track(&self, from: usize, to: usize, arm: Small) -> Option<Track> {
@@ -106,7 +125,7 @@ impl Bench {
         for (from, to) in [(a, b), (b, a)] {
             for arm in self.list(from == a) {
                 if let Some(track) = self.small_track(from, to, arm) {
-                    self.session.finish(track.skipped(Outcome::Skipped, why))?;
+                    track.skipped(Outcome::Skipped, why).finish()?;
                 }
             }
         }
@@ -128,23 +147,23 @@ impl Bench {
             for arm in self.list(from == a) {
                 let Some(mut track) = self.small_track(from, to, arm) else { continue };
                 if let Some(why) = &trouble {
-                    self.session.finish(track.skipped(Outcome::Skipped, why.as_str()))?;
+                    track.skipped(Outcome::Skipped, why.as_str()).finish()?;
                     continue;
                 }
                 if !arm.allowed(access) {
-                    self.session.finish(track.skipped(Outcome::Refused, NOT_GRANTED))?;
+                    track.skipped(Outcome::Refused, NOT_GRANTED).finish()?;
                     continue;
                 }
-                let system = self.way(from, to).is_some_and(|way| {
-                    way.from.kernels.has_system() && way.to.kernels.has_system()
-                });
+                let system = self
+                    .way(from, to)
+                    .is_some_and(|way| way.from.kernels.has_system() && way.to.kernels.has_system());
                 if arm.system() && !system {
                     let why = "needs a GPU of compute capability 7.0 or later";
-                    self.session.finish(track.skipped(Outcome::Skipped, why))?;
+                    track.skipped(Outcome::Skipped, why).finish()?;
                     continue;
                 }
                 if self.session.late() {
-                    self.session.finish(track.skipped(Outcome::Skipped, "the budget is used up"))?;
+                    track.skipped(Outcome::Skipped, "the budget is used up").finish()?;
                     continue;
                 }
                 self.session.sampler.begin(&indices);
@@ -162,7 +181,7 @@ impl Bench {
                 if let Some(why) = &trouble {
                     self.take_down(a, b, why)?;
                 }
-                self.session.finish(track)?;
+                track.finish()?;
             }
         }
         Ok(())
@@ -177,7 +196,11 @@ impl Bench {
         track: &mut Track,
     ) -> Result<(), Stop> {
         let quick = self.session.quick;
-        let (least, most) = if quick { (5, 5) } else { (9, 21) };
+        let (least, most) = match arm {
+            Small::Loop if quick => (3, 3),
+            _ if quick => (5, 5),
+            _ => (9, 21),
+        };
         let began = Instant::now();
         let enough = if quick { 0.02 } else { 0.06 };
         // The first one warms up.
@@ -185,7 +208,7 @@ impl Bench {
             if sample > least && began.elapsed().as_secs_f64() > enough {
                 break;
             }
-            self.session.at(track)?;
+            track.at()?;
             match self.small_sample(from, to, arm) {
                 Ok(sampled) => {
                     track.arm.words_checked += sampled.words;
@@ -201,7 +224,7 @@ impl Bench {
                         return Ok(());
                     }
                     if sample > 0 {
-                        self.session.sample(track, sampled.value)?;
+                        track.sample(sampled.value)?;
                     }
                 }
                 Err(error) => {
@@ -242,7 +265,7 @@ impl Bench {
                 Ok(sampled)
             }
             Small::Copy(bytes) => {
-                let count = if bytes > 100_000 || quick { 10 } else { 30 };
+                let count = if bytes > 100_000 || quick { 5 } else { 9 };
                 Ok(Sampled::time(way.small_copy(bytes, count)?))
             }
             Small::Loop => Ok(Sampled::time(way.copy_loop()?)),
@@ -277,17 +300,23 @@ impl Bench {
         arm: Small,
         track: &mut Track,
     ) -> Result<(), Stop> {
-        let Small::Copy(bytes) = arm else { return Ok(()) };
-        if bytes < 8 {
-            return Ok(());
-        }
+        let (bytes, copies) = match arm {
+            Small::Copy(bytes) => (bytes, 1),
+            Small::Loop => (32, LOOP),
+            _ => return Ok(()),
+        };
         let pattern = self.patterns(from, to).0;
         let result = self.way(from, to).map(|way| {
-            way.from.fill(way.from.source.address(), bytes / 8, &pattern, 0)?;
-            way.to.poison(way.to.target.address(), bytes / 8)?;
+            way.from.fill(way.from.source.address(), bytes.div_ceil(8), &pattern, 0)?;
+            way.to.poison(way.to.target.address(), bytes.div_ceil(8))?;
             way.settle()?;
-            way.from.stream.copy_peer(&way.to.target, 0, &way.from.source, 0, bytes)?;
+            for _ in 0..copies {
+                way.from.stream.copy_peer(&way.to.target, 0, &way.from.source, 0, bytes)?;
+            }
             way.settle()?;
+            if bytes < 8 {
+                return check::half_word(way.to, way.host, &way.to.target, &pattern);
+            }
             check::destination(way.to, way.host, &way.to.target, 0, bytes, &pattern, Some(way.from))
         });
         self.outcome(track, result, a, b)

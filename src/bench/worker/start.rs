@@ -1,12 +1,13 @@
 //! Start-up: driver, NVML and `sync` at the same time, then the job, then all GPUs at the same time.
 
-use super::session::{Session, Stop, tell};
 use super::Bench;
+use super::session::{Session, Stop, tell};
 use crate::bench::arms::latency::chain;
 use crate::bench::counters::Counters;
 use crate::bench::protocol::{DeviceFacts, Event, Job};
 use crate::bench::rig::{Host, Rig, small};
 use crate::bench::sampler::Sampler;
+use crate::format::hex::hex;
 use crate::gpu::LoadError;
 use crate::gpu::cuda::{Context, Cuda, CudaError, Device};
 use crate::gpu::nvml::Nvml;
@@ -15,7 +16,7 @@ use std::time::Instant;
 
 /// Bytes of source and target on each GPU.
 const BULK: u64 = 256 << 20;
-const BULK_QUICK: u64 = 64 << 20;
+const BULK_QUICK: u64 = 128 << 20;
 /// Least that is worth measuring.
 const BULK_LEAST: u64 = 16 << 20;
 
@@ -52,7 +53,7 @@ pub(super) fn start() -> Result<Option<(Bench, Job)>, Stop> {
     }
     let nvml = nvml.join().unwrap_or(None);
     let began = Instant::now();
-    let contexts = in_parallel(&chosen, |device| Context::retain(device))?;
+    let contexts = in_parallel(&chosen, Context::retain)?;
     let (bulk, method) = choose_bulk(&contexts, job.quick)?;
     for text in method {
         tell(&Event::Method { text })?;
@@ -102,11 +103,7 @@ fn broken(what: &str, error: &CudaError) -> Stop {
 }
 
 fn facts(device: &Device) -> DeviceFacts {
-    let uuid = if device.uuid == [0; 16] {
-        String::new()
-    } else {
-        device.uuid.iter().map(|byte| format!("{byte:02x}")).collect()
-    };
+    let uuid = if device.uuid == [0; 16] { String::new() } else { hex(&device.uuid) };
     DeviceFacts {
         bdf: device.bdf.clone(),
         name: device.name.clone(),

@@ -9,8 +9,9 @@ use nvml_wrapper::structs::device::FieldId;
 
 /// `NVML_DEVICE_MIG_ENABLE`.
 const MIG_ENABLED: u32 = 1;
-/// `NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON`: MB/s of one link and direction.
-const NVLINK_SPEED: u32 = 90;
+/// MB/s of one NVLink and direction: `NVML_FI_DEV_NVLINK_GET_SPEED` (of link 0), `NVML_FI_DEV_NVLINK_SPEED_MBPS_L0` and
+/// `NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON`. Which of them answers depends on driver and product.
+const NVLINK_SPEED: [u32; 3] = [164, 81, 90];
 /// More links than any product has.
 const MOST_LINKS: u32 = 64;
 
@@ -138,13 +139,16 @@ impl NvmlGpu<'_> {
 
     /// MB/s (10^6) of one NVLink and direction.
     pub fn nvlink_mb_s(&self) -> Answer<u64> {
-        let mut values = self.device.field_values_for(&[FieldId(NVLINK_SPEED)])?;
-        let sample = values.pop().ok_or(NvmlRefusal::NotSupported)??;
-        match sample.value? {
-            SampleValue::U32(value) => Ok(u64::from(value)),
-            SampleValue::U64(value) => Ok(value),
-            other => Err(NvmlRefusal::Failed(format!("NVLink speed {other:?}"))),
+        let mut last = NvmlRefusal::NotSupported;
+        for answer in self.device.field_values_for(&NVLINK_SPEED.map(FieldId))? {
+            match answer.and_then(|sample| sample.value) {
+                Ok(SampleValue::U32(value)) if value > 0 => return Ok(u64::from(value)),
+                Ok(SampleValue::U64(value)) if value > 0 => return Ok(value),
+                Ok(other) => last = NvmlRefusal::Failed(format!("NVLink speed {other:?}")),
+                Err(error) => last = error.into(),
+            }
         }
+        Err(last)
     }
 
     /// Processes that hold memory of this GPU, one entry each.

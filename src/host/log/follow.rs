@@ -27,11 +27,8 @@ impl Follower {
 
     /// The same for another file of `/dev/kmsg` records.
     pub fn at(path: &Path) -> Option<Self> {
-        let mut file = std::fs::OpenOptions::new()
-            .read(true)
-            .custom_flags(OFlag::O_NONBLOCK.bits())
-            .open(path)
-            .ok()?;
+        let mut file =
+            std::fs::OpenOptions::new().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path).ok()?;
         file.seek(SeekFrom::End(0)).ok()?;
         Some(Self { file, buffer: vec![0; kmsg::RECORD], number: 0, overrun: false })
     }
@@ -79,7 +76,8 @@ mod tests {
         let mut follower = Follower::at(&path).unwrap();
         assert!(follower.since().is_none());
         let mut file = std::fs::OpenOptions::new().append(true).open(&path).unwrap();
-        file.write_all(b"4,2,2000000,-;first\n SUBSYSTEM=pci\n30,3,1,-;systemd\n4,4,3000000,-;second\n").unwrap();
+        file.write_all(b"4,2,2000000,-;first\n SUBSYSTEM=pci\n30,3,1,-;systemd\n4,4,3000000,-;second\n")
+            .unwrap();
         let texts: Vec<String> = follower.since().unwrap().lines.into_iter().map(|l| l.text).collect();
         assert_eq!(texts, ["first", "second"]);
         assert!(follower.since().is_none());

@@ -144,7 +144,8 @@ fn order(name: &str) -> (usize, u64) {
         "latency-copy-",
         "latency-loop",
     ];
-    let place = FIRST.iter().position(|first| name.starts_with(first) && !(name != *first && *first == "staged"));
+    let place =
+        FIRST.iter().position(|first| name.starts_with(first) && !(name != *first && *first == "staged"));
     let number = name.rsplit('-').next().and_then(|text| text.parse().ok()).unwrap_or(0);
     (place.unwrap_or(FIRST.len()), number)
 }
@@ -206,10 +207,7 @@ fn wrong(record: &Record) -> Vec<String> {
         })
         .chain(record.fabric.iter().map(|arm| (String::new(), arm)));
     for (way, arm) in named {
-        let bad = matches!(
-            arm.outcome,
-            Outcome::Corrupt | Outcome::Failed | Outcome::Hang | Outcome::Crash
-        );
+        let bad = matches!(arm.outcome, Outcome::Corrupt | Outcome::Failed | Outcome::Hang | Outcome::Crash);
         let fault = crate::bench::counters::faulted(&arm.deltas);
         if !bad && fault.is_none() {
             continue;

@@ -49,6 +49,10 @@ impl Operation {
         let Some(pair) = fault.pair else { return true };
         match (self.from, self.to) {
             (Place::Device(a), Place::Device(b)) if a == b => a == pair.from || pair.both && a == pair.to,
+            // A mirror stands in the window of the one who looks, whichever way the bytes go.
+            (Place::Device(a), Place::Device(b)) if fault.kind == "mirror" => {
+                pair.covers(self.actor, if a == self.actor { b } else { a })
+            }
             (Place::Device(a), Place::Device(b)) => pair.covers(a, b),
             (Place::Device(a), Place::Host) => a == pair.from,
             (Place::Host, Place::Device(b)) => b == pair.to,

@@ -21,7 +21,7 @@ pub(crate) const KNOWN: [(&str, &[usize]); 9] = [
     ("pf_fill", &[8, 8, 8, 8, 4]),
     ("pf_poison", &[8, 8, 8]),
     ("pf_verify", &[8, 8, 8, 8, 4, 8, 8, 4]),
-    ("pf_copy", &[8, 8, 8]),
+    ("pf_copy", &[8, 8, 8, 4]),
     ("pf_chase", &[8, 4, 8]),
     ("pf_gate", &[8, 8]),
     ("pf_produce", &[8, 8, 8, 4, 4, 4, 8, 8, 8, 8]),
@@ -60,10 +60,14 @@ pub(crate) fn run(context: &Arc<Context>, launch: &Launch, start: u64) -> Result
         }
         "pf_copy" => {
             let mut view = View::new(context, p[2] * 16);
-            if p[2] == 0 {
+            if p[2] == 0 || p[3] == 0 {
                 return Ok(clock::work(start, 0.0));
             }
-            transfer::by_sm(&mut view, p[0], p[1], p[2] * 16, start)
+            let mut end = start;
+            for _ in 0..p[3] {
+                end = transfer::by_sm(&mut view, p[0], p[1], p[2] * 16, end)?;
+            }
+            Ok(end)
         }
         "pf_chase" => chase(context, p, start),
         "pf_gate" => Ok(clock::work(start, if p[0] == 0 { p[1] as f64 } else { 0.0 })),
