@@ -58,6 +58,12 @@ fn a_latency_may_move_by_a_fifth_of_a_microsecond() {
     first(&mut slow, "latency-load").samples.iter_mut().for_each(|x| *x += 150.0);
     let verdict = judge(&calm(1), &slow);
     assert_eq!(verdict.verdict, Overall::Same, "{}", verdict.reason);
+    let why = "within the floor of 0.2 us, 24 % of this latency: not judged below it";
+    assert_eq!(found(&verdict, "latency-load").why, why);
+    assert!(verdict.reason.ends_with(why), "nothing is left out in silence: {}", verdict.reason);
+    let text = run(&written(&calm(1)), &written(&slow), &[]).exits(0).stdout.replace('\n', " ");
+    assert!(text.contains(why), "{text}");
+    assert!(judge(&calm(1), &calm(2)).arms.iter().all(|a| !a.why.contains("floor")), "only what moved");
     first(&mut slow, "latency-load").samples.iter_mut().for_each(|x| *x += 150.0);
     assert_eq!(judge(&calm(1), &slow).verdict, Overall::Worse);
 }

@@ -6,8 +6,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// Folder of records below the root of a host.
-pub const FOLDER: &str = "var/lib/peerfix/records";
+pub use crate::host::measured::FOLDER;
 
 /// A place for a record that was found writable before the measurement.
 #[derive(Clone, Debug)]

@@ -121,7 +121,6 @@ impl Host {
         let faults = faults::Faults::read(&log, &pci, &names);
         let mut host = Self {
             live: root.is_live(),
-            measured: measured::read(config),
             numa: numa::Numa::read(root, &cpu),
             allow_list: allowlist::AllowList::read(&kernel),
             iommu: iommu::Iommu::read(root, &log),
@@ -144,6 +143,7 @@ impl Host {
         host.drift = driver_drift::DriverDrift::read(root, &host);
         host.summary = summary::Summary::derive(&host);
         host.words = host.judge_words(&host.kernel.cmdline);
+        host.measured = measured::read(config, &host);
         host
     }
 

@@ -1,5 +1,6 @@
 //! The verdict ladder of a pair: the first rung that fails is the answer.
 
+use super::measured::Measured;
 use super::route::cell as matrix_cell;
 use super::{Outcome, Pair, Rung};
 use crate::host::Host;
@@ -17,13 +18,13 @@ pub const RUNGS: [&str; 7] = [
     "throughput",
 ];
 
-/// Builds the rungs from facts; the data rungs need a benchmark record and stay unknown without one, unless
-/// the log already proves that writes were rejected.
+/// Builds the rungs from facts; the data rungs need a benchmark record of this boot and stay unknown without
+/// one, unless the log already proves that writes were rejected.
 pub(super) fn climb(host: &Host, a: &Gpu, b: &Gpu, pair: &Pair) -> Vec<Rung> {
-    let mut rungs = vec![topology(pair), permission(pair), grant(host, a, b, pair), copied(host, a, b)];
-    for name in &RUNGS[4..] {
-        rungs.push(rung(name, Outcome::Unknown, Outcome::Unknown, "not measured: needs a benchmark record"));
-    }
+    let measured = Measured::of(host, a, b);
+    let mut rungs = vec![topology(pair), permission(pair), grant(host, a, b, pair)];
+    rungs.push(copied(host, a, b, measured.rung("copy-engine-data")));
+    rungs.extend(RUNGS[4..].iter().map(|name| measured.rung(name)));
     rungs
 }
 
@@ -153,17 +154,16 @@ fn unanswered(host: &Host) -> String {
     }
 }
 
-fn copied(host: &Host, a: &Gpu, b: &Gpu) -> Rung {
-    let way = |from: &Gpu, to: &Gpu| {
-        if rejected(host, from, to) == Some(true) { Outcome::Fail } else { Outcome::Unknown }
-    };
-    let (out, back) = (way(a, b), way(b, a));
-    let why = if out == Outcome::Fail || back == Outcome::Fail {
-        "requests to the peer were rejected in this boot: data was lost without an error"
-    } else {
-        "not measured: needs a benchmark record"
-    };
-    rung("copy-engine-data", out, back, why)
+/// The log of this boot outranks a measurement that went well.
+fn copied(host: &Host, a: &Gpu, b: &Gpu, measured: Rung) -> Rung {
+    let lost = |from: &Gpu, to: &Gpu| rejected(host, from, to) == Some(true);
+    let (out, back) = (lost(a, b), lost(b, a));
+    if !out && !back {
+        return measured;
+    }
+    let or = |lost: bool, measured: Outcome| if lost { Outcome::Fail } else { measured };
+    let why = "requests to the peer were rejected in this boot: data was lost without an error";
+    rung(&measured.rung, or(out, measured.a_to_b), or(back, measured.b_to_a), why)
 }
 
 /// Whether the IOMMU rejected requests of `from` to a BAR of `to`; none when the log is not known.

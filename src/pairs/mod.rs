@@ -2,6 +2,7 @@
 
 mod acs;
 mod ladder;
+mod measured;
 mod p2pdma;
 mod reach;
 mod route;

@@ -110,6 +110,12 @@ fn of_arms(arms: &[ArmVerdict]) -> (Overall, About, String) {
         1 => "the one speed that was judged does not differ by more than threshold and noise".to_owned(),
         many => format!("none of {many} speeds differs by more than threshold and noise"),
     };
+    let floor = pick(&|a| a.verdict == Call::Same && a.cause == Cause::Speed && !a.why.is_empty());
+    let reason = match floor.as_slice() {
+        [] => reason,
+        [one] => format!("{reason}; {} moved {}", name(one), one.why),
+        [one, more @ ..] => format!("{reason}; {} moved {}, and {} more", name(one), one.why, more.len()),
+    };
     (Overall::Same, About::Peer, reason)
 }
 

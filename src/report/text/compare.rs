@@ -3,7 +3,7 @@
 use crate::bench::record::Outcome;
 use crate::report::style::wrap;
 use crate::verdict::Verdict;
-use crate::verdict::document::{ArmVerdict, Call, Change, Overall, Side, Source};
+use crate::verdict::document::{ArmVerdict, Call, Cause, Change, Overall, Side, Source};
 use crate::verdict::outcome;
 use crate::verdict::overall::{name, short};
 use anstyle::{AnsiColor, Style};
@@ -55,8 +55,8 @@ fn clean(text: &str) -> String {
 pub fn measure(verdict: &Verdict) -> String {
     let m = &verdict.measure;
     format!(
-        "Judged {} speeds against {} % (latencies: or {} us, if that is more) or the noise floor, {:.1} % for \
-         throughput and {:.1} % for latencies, if that is larger. The intervals hold together: with nothing \
+        "Judged {} speeds against {} % (latencies: or {} us, if that is more: a smaller change of a time is not \
+         judged, however large its share) or the noise floor, {:.1} % for throughput and {:.1} % for latencies, if that is larger. The intervals hold together: with nothing \
          changed, the chance that any speed is called better or worse is below {} %.",
         m.judged,
         m.threshold_percent,
@@ -95,12 +95,18 @@ fn table(out: &mut String, arms: &[ArmVerdict], verbose: bool) {
         let _ = writeln!(out, "and {hidden} more arms that are the same (-v)");
     }
     out.push('\n');
-    for arm in arms.iter().filter(|arm| !arm.why.is_empty() && arm.verdict != Call::Same) {
+    let explained: Vec<&ArmVerdict> = arms.iter().filter(|arm| is_explained(arm)).collect();
+    for arm in &explained {
         let _ = writeln!(out, "{}", wrap("", 2, &format!("{}: {}", name(arm), arm.why)));
     }
-    if arms.iter().any(|arm| !arm.why.is_empty() && arm.verdict != Call::Same) {
+    if !explained.is_empty() {
         out.push('\n');
     }
+}
+
+/// What is the same needs a word only where a change was seen and is too small to judge.
+fn is_explained(arm: &ArmVerdict) -> bool {
+    !arm.why.is_empty() && (arm.verdict != Call::Same || arm.cause == Cause::Speed)
 }
 
 /// The cells of one arm: pair, arm, before, after, change, interval, verdict.
