@@ -151,7 +151,7 @@ fn nvlinks(seen: &[Seen<'_>]) -> Fact<Vec<SmiNvlink>> {
     let mut evidence = Vec::new();
     for one in seen {
         let active = one.links.iter().filter(|link| link.active).count();
-        let speed = if active > 0 { one.gpu.nvlink_mb_s().map(signed).unwrap_or(0) } else { 0 };
+        let speed = if active > 0 { one.gpu.nvlink_mb_s().map_or(0, signed) } else { 0 };
         let at = if active > 0 { format!(", {speed} MB/s each") } else { String::new() };
         evidence.push(Evidence::new(
             SOURCE,
