@@ -16,8 +16,8 @@ use tempfile::TempDir;
 
 /// A record of the fakes told `config`; the exit code of the run does not matter here.
 ///
-/// The fakes model the time of a device. What the clock of the host times, `latency-copy-*` and
-/// `latency-loop-*`, tells of the other tests that run on this host, so these arms are taken out again.
+/// The fakes model the time of a device. What the clock of the host times, `latency-copy-*`, `latency-loop-*`
+/// and `driver-staged-*`, tells of the other tests that run on this host, so these arms are taken out again.
 fn measured(folder: &Path, name: &str, config: &str) -> PathBuf {
     let file = folder.join(name);
     let (ran, _) = Bench::of(config).run(&["bench", "--quick", "-o", file.to_str().unwrap()]);
@@ -26,8 +26,9 @@ fn measured(folder: &Path, name: &str, config: &str) -> PathBuf {
     assert_eq!(read.hash, Hash::Matches, "as it was written");
     let mut record = read.record;
     assert_eq!(record.hash, digest(&record), "numbers come back as they were written");
-    let timed_by_host =
-        |arm: &Arm| arm.name.starts_with("latency-copy") || arm.name.starts_with("latency-loop");
+    let timed_by_host = |arm: &Arm| {
+        ["latency-copy-", "latency-loop-", "driver-staged-"].iter().any(|name| arm.name.starts_with(name))
+    };
     record.pairs.iter_mut().for_each(|pair| pair.arms.retain(|arm| !timed_by_host(arm)));
     seal(&mut record);
     std::fs::write(&file, serde_json::to_string_pretty(&record).unwrap()).unwrap();
