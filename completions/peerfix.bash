@@ -137,7 +137,7 @@ _peerfix() {
 
     case "${cmd}" in
         peerfix)
-            opts="-q -v -h -V --format --host --color --quiet --verbose --help --version audit plan provision compare revert undo status history show bench bench-worker rules completions help"
+            opts="-q -v -h -V --format --host --color --quiet --verbose --help --version audit plan provision bench compare revert undo status history show bench-worker rules completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -317,7 +317,7 @@ _peerfix() {
             return 0
             ;;
         peerfix__subcmd__help)
-            opts="audit plan provision compare revert status history show bench bench-worker rules completions help"
+            opts="audit plan provision bench compare revert status history show bench-worker rules completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -110,6 +110,31 @@ never\:"Never"))' \
 '--version[Print version]' \
 && ret=0
 ;;
+(bench)
+_arguments "${_arguments_options[@]}" : \
+'*--gpus=[Only these GPUs, by number in the driver'\''s order or by PCI address, separated by commas]:LIST:_default' \
+'--budget=[Stop taking samples after so many seconds; what was not measured by then is named]:SECONDS:_default' \
+'-o+[Write the record to this file instead of the folder of records]:FILE:_files' \
+'--output=[Write the record to this file instead of the folder of records]:FILE:_files' \
+'--format=[Form of the output]:FORM:((text\:"For people"
+json\:"For programs, versioned"
+markdown\:"For issue threads"))' \
+'--host=[Read facts from this root tree instead of the live machine (\`/\` is the live machine)]:PATH:_files' \
+'--color=[Colour\: auto, always, never (NO_COLOR is honoured)]:WHEN:((auto\:"In a terminal"
+always\:"Always"
+never\:"Never"))' \
+'--quick[Fewer and smaller samples]' \
+'--wait[Wait until nobody else uses the GPUs, in place of refusing]' \
+'-q[Print only the result and errors]' \
+'--quiet[Print only the result and errors]' \
+'-v[Print all evidence, passed rules and refutations]' \
+'--verbose[Print all evidence, passed rules and refutations]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'-V[Print version]' \
+'--version[Print version]' \
+&& ret=0
+;;
 (compare)
 _arguments "${_arguments_options[@]}" : \
 '--threshold=[Smallest change that matters, in percent (latencies\: or 0.2 us, if that is more)]:PERCENT:_default' \
@@ -237,31 +262,6 @@ never\:"Never"))' \
 '-V[Print version]' \
 '--version[Print version]' \
 ':which -- Number of the change, or `last`:_default' \
-&& ret=0
-;;
-(bench)
-_arguments "${_arguments_options[@]}" : \
-'*--gpus=[Only these GPUs, by number in the driver'\''s order or by PCI address, separated by commas]:LIST:_default' \
-'--budget=[Stop taking samples after so many seconds; what was not measured by then is named]:SECONDS:_default' \
-'-o+[Write the record to this file instead of the folder of records]:FILE:_files' \
-'--output=[Write the record to this file instead of the folder of records]:FILE:_files' \
-'--format=[Form of the output]:FORM:((text\:"For people"
-json\:"For programs, versioned"
-markdown\:"For issue threads"))' \
-'--host=[Read facts from this root tree instead of the live machine (\`/\` is the live machine)]:PATH:_files' \
-'--color=[Colour\: auto, always, never (NO_COLOR is honoured)]:WHEN:((auto\:"In a terminal"
-always\:"Always"
-never\:"Never"))' \
-'--quick[Fewer and smaller samples]' \
-'--wait[Wait until nobody else uses the GPUs, in place of refusing]' \
-'-q[Print only the result and errors]' \
-'--quiet[Print only the result and errors]' \
-'-v[Print all evidence, passed rules and refutations]' \
-'--verbose[Print all evidence, passed rules and refutations]' \
-'-h[Print help (see more with '\''--help'\'')]' \
-'--help[Print help (see more with '\''--help'\'')]' \
-'-V[Print version]' \
-'--version[Print version]' \
 && ret=0
 ;;
 (bench-worker)
@@ -451,6 +451,10 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(bench)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (compare)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
@@ -468,10 +472,6 @@ _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
 (show)
-_arguments "${_arguments_options[@]}" : \
-&& ret=0
-;;
-(bench)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -530,13 +530,13 @@ _peerfix_commands() {
 'audit:Evaluate all rules; report findings, pairs and proposed changes; writes nothing' \
 'plan:Show the changes only\: diffs, the resulting command line, commands, risks, the way back; writes nothing' \
 'provision:Make the changes that need no consent, without questions, for installers and images' \
+'bench:Measure peer and staged transfers of every pair of GPUs; write a record' \
 'compare:Compare two benchmark records\: better, same, worse, corrupt, or why they do not compare' \
 'revert:Take a change back' \
 'undo:Take a change back' \
 'status:Where every change stands' \
 'history:Every change that was made, the newest last' \
 'show:One change in full' \
-'bench:Measure peer and staged transfers of every pair of GPUs; write a record' \
 'bench-worker:A worker of \`bench\`' \
 'rules:The catalogue of rules' \
 'completions:Completions for a shell' \
@@ -575,12 +575,12 @@ _peerfix__subcmd__help_commands() {
 'audit:Evaluate all rules; report findings, pairs and proposed changes; writes nothing' \
 'plan:Show the changes only\: diffs, the resulting command line, commands, risks, the way back; writes nothing' \
 'provision:Make the changes that need no consent, without questions, for installers and images' \
+'bench:Measure peer and staged transfers of every pair of GPUs; write a record' \
 'compare:Compare two benchmark records\: better, same, worse, corrupt, or why they do not compare' \
 'revert:Take a change back' \
 'status:Where every change stands' \
 'history:Every change that was made, the newest last' \
 'show:One change in full' \
-'bench:Measure peer and staged transfers of every pair of GPUs; write a record' \
 'bench-worker:A worker of \`bench\`' \
 'rules:The catalogue of rules' \
 'completions:Completions for a shell' \

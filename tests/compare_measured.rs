@@ -7,6 +7,7 @@ use common::fakes::Bench;
 use common::run::{Ran, peerfix};
 use peerfix::bench::record::{Arm, Record};
 use peerfix::bench::run::{digest, seal};
+use peerfix::bench::store::Destination;
 use peerfix::verdict::document::{Call, Cause, Overall};
 use peerfix::verdict::read::{self, Hash};
 use std::path::{Path, PathBuf};
@@ -15,8 +16,8 @@ use tempfile::TempDir;
 
 /// A record of the fakes told `config`; the exit code of the run does not matter here.
 ///
-/// The fakes model the time of a device. What the clock of the host times, `latency-copy-*` and
-/// `latency-loop-*`, tells of the other tests that run on this host, so these arms are taken out again.
+/// The fakes model the time of a device. What the clock of the host times, `latency-copy-*`, `latency-loop-*`
+/// and `driver-staged-*`, tells of the other tests that run on this host, so these arms are taken out again.
 fn measured(folder: &Path, name: &str, config: &str) -> PathBuf {
     let file = folder.join(name);
     let (ran, _) = Bench::of(config).run(&["bench", "--quick", "-o", file.to_str().unwrap()]);
@@ -25,8 +26,9 @@ fn measured(folder: &Path, name: &str, config: &str) -> PathBuf {
     assert_eq!(read.hash, Hash::Matches, "as it was written");
     let mut record = read.record;
     assert_eq!(record.hash, digest(&record), "numbers come back as they were written");
-    let timed_by_host =
-        |arm: &Arm| arm.name.starts_with("latency-copy") || arm.name.starts_with("latency-loop");
+    let timed_by_host = |arm: &Arm| {
+        ["latency-copy-", "latency-loop-", "driver-staged-"].iter().any(|name| arm.name.starts_with(name))
+    };
     record.pairs.iter_mut().for_each(|pair| pair.arms.retain(|arm| !timed_by_host(arm)));
     seal(&mut record);
     std::fs::write(&file, serde_json::to_string_pretty(&record).unwrap()).unwrap();
@@ -125,4 +127,23 @@ fn an_edited_record_is_refused() {
     std::fs::write(&edited, serde_json::to_string_pretty(&record).unwrap()).unwrap();
     let ran = compare(clean(), &edited).exits(2);
     assert!(ran.stdout.is_empty() && ran.stderr.contains("edited.json: hash mismatch"), "{}", ran.stderr);
+}
+
+#[test]
+fn an_output_that_is_a_link_or_a_device_is_written_through_and_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let record: Record = serde_json::from_slice(&std::fs::read(clean()).unwrap()).unwrap();
+    let (link, target) = (folder.path().join("link"), folder.path().join("target"));
+    std::fs::write(&target, "longer than nothing").unwrap();
+    std::os::unix::fs::symlink(&target, &link).unwrap();
+    let write = |to: &Path| Destination::prepare(Some(to)).and_then(|to| to.write(&record));
+    write(&link).unwrap();
+    assert!(link.is_symlink());
+    assert_eq!(read::record(&std::fs::read(&target).unwrap()).unwrap().record, record);
+    let device = folder.path().join("null");
+    std::os::unix::fs::symlink("/dev/null", &device).unwrap();
+    write(&device).unwrap();
+    assert!(device.is_symlink() && std::fs::read("/dev/null").unwrap().is_empty());
+    assert!(write(folder.path()).is_err(), "a folder");
+    assert!(write(&folder.path().join("no/such/folder")).is_err());
 }

@@ -174,7 +174,10 @@ fn translated(tree: Tree) -> Tree {
             "sys/kernel/iommu_groups/30/devices/0000:41:00.0",
             "../../../../devices/pci0000:40/0000:40:01.1/0000:41:00.0",
         )
-        .link("sys/devices/pci0000:40/0000:40:01.1/0000:41:00.0/iommu_group", "../../../../kernel/iommu_groups/30")
+        .link(
+            "sys/devices/pci0000:40/0000:40:01.1/0000:41:00.0/iommu_group",
+            "../../../../kernel/iommu_groups/30",
+        )
 }
 
 #[test]
@@ -189,7 +192,7 @@ fn a_record_that_cannot_be_judged_is_unknown_with_the_reason() {
         ("not a readable record", Vec::new()),
         ("not a readable record", b"\xff\xfe".to_vec()),
         ("not a readable record", "[".repeat(100_000).into_bytes()),
-        ("not a readable record", text[..text.len() / 2].as_bytes().to_vec()),
+        ("not a readable record", text.as_bytes()[..text.len() / 2].to_vec()),
         ("found peerfix/audit", text.replacen("peerfix/record", "peerfix/audit", 1).into_bytes()),
         ("record version 2", text.replacen("\"major\": 1", "\"major\": 2", 1).into_bytes()),
         ("hash mismatch", text.replacen("\"seed\": 1", "\"seed\": 2", 1).into_bytes()),

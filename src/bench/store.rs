@@ -1,7 +1,7 @@
 //! Where records are kept. A record is an output, not a change of the host.
 
 use super::record::Record;
-use std::fs::DirBuilder;
+use std::fs::{DirBuilder, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -21,12 +21,13 @@ impl Destination {
     /// The file named, or the folder of records of this host, made when it is missing.
     pub fn prepare(file: Option<&Path>) -> io::Result<Self> {
         if let Some(file) = file {
+            if stands_for_another(file) {
+                OpenOptions::new().write(true).open(file)?;
+                return Ok(Self::File(file.to_owned()));
+            }
             let folder = parent(file);
             // Creating and dropping a temporary file shows what permissions and read-only mounts would hide.
             tempfile::NamedTempFile::new_in(folder)?;
-            if file.is_dir() {
-                return Err(io::Error::new(io::ErrorKind::IsADirectory, "is a directory"));
-            }
             Ok(Self::File(file.to_owned()))
         } else {
             let folder = Path::new("/").join(FOLDER);
@@ -44,14 +45,24 @@ impl Destination {
         };
         let mut text = serde_json::to_vec_pretty(record).map_err(io::Error::other)?;
         text.push(b'\n');
-        let mut file = tempfile::NamedTempFile::new_in(parent(&path))?;
+        if stands_for_another(&path) {
+            let mut file = OpenOptions::new().write(true).truncate(true).open(&path)?;
+            file.write_all(&text)?;
+            return Ok(path);
+        }
+        // A file that the person named is theirs to share, as far as their umask goes.
+        let mut file =
+            tempfile::Builder::new().permissions(Permissions::from_mode(0o644)).tempfile_in(parent(&path))?;
         file.write_all(&text)?;
-        // A file that the person named is theirs to share; the folder of records is closed anyway.
-        file.as_file().set_permissions(std::fs::Permissions::from_mode(0o644))?;
         file.as_file().sync_all()?;
         file.persist(&path).map_err(|error| error.error)?;
         Ok(path)
     }
+}
+
+/// A link, a device or a pipe: written through, never replaced. (`-o /dev/stdout` by root must leave it there.)
+fn stands_for_another(path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok_and(|meta| !meta.is_file())
 }
 
 fn parent(path: &Path) -> &Path {

@@ -68,6 +68,8 @@ pub enum Command {
     Plan(PlanArgs),
     /// Make the changes that need no consent, without questions, for installers and images
     Provision(ProvisionArgs),
+    /// Measure peer and staged transfers of every pair of GPUs; write a record
+    Bench(BenchArgs),
     /// Compare two benchmark records: better, same, worse, corrupt, or why they do not compare
     Compare(CompareArgs),
     /// Take a change back
@@ -79,8 +81,6 @@ pub enum Command {
     History(StateArgs),
     /// One change in full
     Show(ShowArgs),
-    /// Measure peer and staged transfers of every pair of GPUs; write a record
-    Bench(BenchArgs),
     /// A worker of `bench`
     #[command(name = crate::bench::WORKER, hide = true)]
     BenchWorker,

@@ -35,7 +35,8 @@ pub(super) fn run(global: &Global, args: &BenchArgs) -> Result<Exit, Failure> {
         .map_err(|error| Failure::usage(format!("the record cannot be written: {error}")))?;
     print(&match global.form() {
         Format::Json => document::json(&record),
-        Format::Text | Format::Markdown => text::record::text(&record),
+        Format::Text => text::record::text(&record),
+        Format::Markdown => format!("# peerfix bench\n\n```text\n{}```\n", text::record::text(&record)),
     })?;
     note(global, &format!("Record: {}", path.display()));
     Ok(match finding(&record) {

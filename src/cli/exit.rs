@@ -8,7 +8,7 @@ use std::process::ExitCode;
 pub(super) enum Exit {
     /// Done, nothing wrong.
     Done = 0,
-    /// Findings at or above `--fail-on`.
+    /// Findings at or above `--fail-on`; `bench`: wrong data, a hang or a crash.
     Findings = 1,
     /// Usage, unreadable input, or a format newer than this program.
     Usage = 2,
@@ -32,10 +32,13 @@ pub(super) enum Exit {
 pub(super) const STATUS: &str = "\
 Exit status:
   0   done, nothing wrong
-  1   findings at or above --fail-on
+  1   findings at or above --fail-on; bench: wrong data, a hang or a crash
   2   usage, unreadable input, or a format newer than this program
-  3   refused, nothing was written: consent missing, file changed since, blocked by use, an edit that is not safe
-  6   boot loader without an editable configuration; manual steps were printed
+  3   refused, nothing was written: consent missing, file changed since, blocked by use, an edit that is not safe;
+      bench: GPUs that are busy
+  4   compare: worse, corrupt, or an arm that hangs now
+  5   compare: inconclusive or incomparable
+  6   boot loader without an editable configuration; manual steps were printed; bench: no pair of GPUs to measure
   7   written; a reboot or the printed commands are still needed
   70  internal error
   77  nothing to change (only with --unchanged-exit-77)";

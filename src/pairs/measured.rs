@@ -99,7 +99,10 @@ impl<'a> Measured<'a> {
     /// Level with what staging through host memory reaches, or faster.
     fn throughput(&self, from: &str, to: &str) -> (Outcome, String) {
         let Some(pair) = self.pair(from, to).filter(|pair| pair.verified) else {
-            return (Outcome::Unknown, format!("peer copy and staging from {from} to {to} were not both timed"));
+            return (
+                Outcome::Unknown,
+                format!("peer copy and staging from {from} to {to} were not both timed"),
+            );
         };
         let figures = format!("peer {} MB/s, staged {} MB/s", pair.peer_mb_s, pair.staged_mb_s);
         let needed = pair.staged_mb_s.saturating_mul(100 - PRACTICAL);

@@ -82,7 +82,10 @@ pub fn judge(before: &Arm, after: &Arm, noise: &Noise, limit: Threshold) -> (Cal
         (Call::Inconclusive, why)
     } else if below_floor(kind, (low, high, shift), practical, limit) {
         let (micros, here) = (limit.micros, percent(practical));
-        (Call::Same, format!("within the floor of {micros} us, {here:.0} % of this latency: not judged below it"))
+        (
+            Call::Same,
+            format!("within the floor of {micros} us, {here:.0} % of this latency: not judged below it"),
+        )
     } else {
         (Call::Same, String::new())
     };
@@ -90,12 +93,7 @@ pub fn judge(before: &Arm, after: &Arm, noise: &Noise, limit: Threshold) -> (Cal
 }
 
 /// Only the floor in microseconds keeps this change from being called.
-fn below_floor(
-    kind: Kind,
-    (low, high, shift): (f64, f64, f64),
-    practical: f64,
-    limit: Threshold,
-) -> bool {
+fn below_floor(kind: Kind, (low, high, shift): (f64, f64, f64), practical: f64, limit: Threshold) -> bool {
     let share = (limit.percent / 100.0).ln_1p().max(limit.floor);
     let moved = (low > share && shift > share) || (high < -share && shift < -share);
     kind.is_latency() && practical > share && moved

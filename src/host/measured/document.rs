@@ -13,16 +13,8 @@ const MAJOR: u64 = 1;
 const PEER: [&str; 2] = ["ce-read", "ce-write"];
 const STAGED: [&str; 3] = ["staged", "staged-double", "driver-staged"];
 /// Arms that are evidence for a rung, by the beginning of their names.
-const EVIDENCE: [&str; 8] = [
-    "first-page",
-    "ce-read",
-    "ce-write",
-    "bidirectional",
-    "sm-read",
-    "sm-write",
-    "allreduce-",
-    "resident",
-];
+const EVIDENCE: [&str; 8] =
+    ["first-page", "ce-read", "ce-write", "bidirectional", "sm-read", "sm-write", "allreduce-", "resident"];
 
 #[derive(Deserialize)]
 struct Head {

@@ -71,8 +71,10 @@ pub(super) fn read(config: &Root, host: &Host) -> Fact<Vec<MeasuredPair>> {
         Fact::Absent { evidence } => return Fact::Absent { evidence },
         Fact::Unknown(unknown) => return Fact::Unknown(unknown),
     };
-    let is_record =
-        |name: &&String| name.ends_with(".json") && name.starts_with(|c: char| c.is_ascii_digit());
+    let is_record = |name: &&String| {
+        let stem = name.strip_suffix(".json");
+        stem.is_some_and(|stem| stem.starts_with(|c: char| c.is_ascii_digit()))
+    };
     let Some(newest) = names.iter().rev().find(is_record) else { return Fact::absent(FOLDER) };
     let path = format!("{FOLDER}/{newest}");
     let bytes = match config.bytes(&path, LIMIT) {
