@@ -45,10 +45,10 @@ impl Destination {
         };
         let mut text = serde_json::to_vec_pretty(record).map_err(io::Error::other)?;
         text.push(b'\n');
-        let mut file = tempfile::NamedTempFile::new_in(parent(&path))?;
+        // A file that the person named is theirs to share, within their umask; the folder of records is closed anyway.
+        let mode = std::fs::Permissions::from_mode(0o644);
+        let mut file = tempfile::Builder::new().permissions(mode).tempfile_in(parent(&path))?;
         file.write_all(&text)?;
-        // A file that the person named is theirs to share; the folder of records is closed anyway.
-        file.as_file().set_permissions(std::fs::Permissions::from_mode(0o644))?;
         file.as_file().sync_all()?;
         file.persist(&path).map_err(|error| error.error)?;
         Ok(path)

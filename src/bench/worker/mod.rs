@@ -4,6 +4,7 @@ mod concurrent;
 mod lanes;
 mod measure;
 mod pair;
+mod passes;
 mod session;
 mod small;
 mod start;

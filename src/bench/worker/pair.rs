@@ -99,6 +99,7 @@ impl Bench {
     fn control(&mut self, a: usize, b: usize, full: bool) -> Result<bool, Stop> {
         self.session.phase("control")?;
         let mut clean = true;
+        let mut by_driver = Vec::new();
         for (from, to) in [(a, b), (b, a)] {
             let mut tracks = vec![Bulk::Staged];
             if full {
@@ -115,26 +116,22 @@ impl Bench {
                 self.outcome(&mut track, result, a, b)?;
                 self.session.count(&mut track)?;
                 let good = track.good();
-                if arm == Bulk::DriverStaged {
-                    // Timed here, while peer access is still off.
-                    if good {
-                        self.session.phase("driver-staged")?;
-                        self.time_alone(from, to, &mut track)?;
-                    }
-                    let why = if good { String::new() } else { format!("driver-staged: {}", track.arm.why) };
+                if arm == Bulk::DriverStaged && good {
+                    by_driver.push((from, to, track));
+                } else if arm == Bulk::DriverStaged {
+                    self.skip_by_driver(from, to, &format!("driver-staged: {}", track.arm.why))?;
                     track.finish()?;
-                    if good {
-                        self.small_by_driver(from, to)?;
-                    } else {
-                        self.skip_by_driver(from, to, &why)?;
-                    }
-                    self.session.phase("control")?;
                 } else if !good {
                     clean = false;
                     track.finish()?;
                 }
             }
         }
+        // Timed here, while peer access is still off.
+        self.session.phase("driver-staged")?;
+        let ways: Vec<(usize, usize)> = by_driver.iter().map(|(from, to, _)| (*from, *to)).collect();
+        self.time_by_driver(by_driver)?;
+        self.small_by_driver(a, b, &ways)?;
         if !clean {
             let why = "the control arm failed: transfers through host memory are not right on this host, so nothing can be said about peer transfers";
             tell(&Event::Note { text: why.to_owned() })?;

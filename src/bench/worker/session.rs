@@ -5,7 +5,7 @@ use super::super::counters::{self, AFTER_FAULTS, Counters};
 use super::super::pattern::Pattern;
 use super::super::protocol::Event;
 use super::super::record::{Arm, Deltas, LinkSample, Outcome};
-use super::super::sampler::Sampler;
+use super::super::sampler::{Sampler, lower};
 use super::super::stats;
 use crate::gpu::cuda::CudaError;
 use std::io::Write;
@@ -169,6 +169,18 @@ impl Session {
             tell(&Event::Phase { name: name.to_owned(), seconds: since.elapsed().as_secs_f64() })?;
         }
         Ok(())
+    }
+
+    /// The same, the worse of these and those seen before.
+    pub(super) fn merge_links(&self, known: &mut Vec<LinkSample>) {
+        let seen = self.links();
+        if known.len() == seen.len() {
+            for (known, seen) in known.iter_mut().zip(seen) {
+                *known = lower(*known, seen);
+            }
+        } else if known.len() < seen.len() {
+            *known = seen;
+        }
     }
 
     /// Links since the sampler began, those that were seen.

@@ -1,15 +1,12 @@
 //! The small arms of a pair: latency, the resident consumer, the all-reduce.
 
 use super::Bench;
-use super::pair::NOT_GRANTED;
 use super::session::{Stop, Track};
 use crate::bench::arms::Access;
 use crate::bench::arms::latency::LOOP;
 use crate::bench::check;
-use crate::bench::counters;
 use crate::bench::record::{DataError, Outcome};
 use crate::gpu::cuda::CudaError;
-use std::time::Instant;
 
 /// Bytes of the small copies.
 const COPIES: [u64; 5] = [4, 256, 4096, 65_536, 1 << 20];
@@ -20,7 +17,7 @@ const REDUCES_QUICK: [u64; 2] = [256, 65_536];
 
 /// One small arm.
 #[derive(Clone, Copy)]
-enum Small {
+pub(super) enum Small {
     Load,
     Copy(u64),
     /// The same without peer access: what the driver makes of it.
@@ -55,7 +52,7 @@ impl Small {
         }
     }
 
-    fn allowed(self, access: Access) -> bool {
+    pub(super) fn allowed(self, access: Access) -> bool {
         match self {
             Self::Driver(_) => true,
             Self::Load => access.read,
@@ -64,18 +61,18 @@ impl Small {
         }
     }
 
-    fn system(self) -> bool {
+    pub(super) fn system(self) -> bool {
         matches!(self, Self::Resident | Self::Reduce(_))
     }
 }
 
 /// What one sample of a small arm gave.
-struct Sampled {
-    value: f64,
-    words: u64,
-    errors: Vec<DataError>,
+pub(super) struct Sampled {
+    pub(super) value: f64,
+    pub(super) words: u64,
+    pub(super) errors: Vec<DataError>,
     /// The kernels lost each other without any wrong data seen.
-    lost: Option<String>,
+    pub(super) lost: Option<String>,
 }
 
 impl Sampled {
@@ -85,7 +82,7 @@ impl Sampled {
 }
 
 impl Bench {
-    fn list(&self, forth: bool) -> Vec<Small> {
+    pub(super) fn list(&self, forth: bool) -> Vec<Small> {
         let (copies, reduces): (&[u64], &[u64]) =
             if self.session.quick { (&COPIES_QUICK, &REDUCES_QUICK) } else { (&COPIES, &REDUCES) };
         let mut list = vec![Small::Resident, Small::Load];
@@ -98,27 +95,8 @@ impl Bench {
         list
     }
 
-    /// Small copies while peer access is off: what the driver makes of them. The copies of the peer arms are judged
-    /// against these.
-    pub(super) fn small_by_driver(&mut self, from: usize, to: usize) -> Result<(), Stop> {
-        self.session.phase("driver-staged")?;
-        for arm in self.by_driver() {
-            let Some(mut track) = self.small_track(from, to, arm) else { continue };
-            if self.session.late() {
-                track.skipped(Outcome::Skipped, "the budget is used up").finish()?;
-                continue;
-            }
-            self.session.sampler.begin(&self.indices_of(from, to));
-            self.session.counters.start();
-            self.small_samples(from, to, (from, to), arm, &mut track)?;
-            track.arm.links = self.session.links();
-            self.session.count(&mut track)?;
-            track.finish()?;
-        }
-        Ok(())
-    }
-
-    fn by_driver(&self) -> Vec<Small> {
+    /// Small copies while peer access is off: the copies of the peer arms are judged against these.
+    pub(super) fn by_driver(&self) -> Vec<Small> {
         let copies: &[u64] = if self.session.quick { &COPIES_QUICK } else { &COPIES };
         copies.iter().map(|bytes| Small::Driver(*bytes)).collect()
     }
@@ -133,7 +111,7 @@ impl Bench {
         Ok(())
     }
 
-    fn small_track(&self, from: usize, to: usize, arm: Small) -> Option<Track> {
+    pub(super) fn small_track(&self, from: usize, to: usize, arm: Small) -> Option<Track> {
         let way = self.way(from, to)?;
         Some(Track::new(&way.from.bdf, &way.to.bdf, arm.name(), arm.unit(), arm.bytes()))
     }
@@ -150,110 +128,8 @@ impl Bench {
         Ok(())
     }
 
-    /// Runs them in both directions. Wrong data ends them.
-    pub(super) fn small_arms(&mut self, a: usize, b: usize, forth: Access, back: Access) -> Result<(), Stop> {
-        self.session.phase("small")?;
-        self.rounds = 0;
-        if let Some(way) = self.way(a, b)
-            && let Err(error) = way.clear_flags()
-        {
-            return Err(Stop::Broken(error.to_string()));
-        }
-        let mut trouble: Option<String> = None;
-        for (from, to, access) in [(a, b, forth), (b, a, back)] {
-            for arm in self.list(from == a) {
-                let Some(mut track) = self.small_track(from, to, arm) else { continue };
-                if let Some(why) = &trouble {
-                    track.skipped(Outcome::Skipped, why.as_str()).finish()?;
-                    continue;
-                }
-                if !arm.allowed(access) {
-                    track.skipped(Outcome::Refused, NOT_GRANTED).finish()?;
-                    continue;
-                }
-                let system = self
-                    .way(from, to)
-                    .is_some_and(|way| way.from.kernels.has_system() && way.to.kernels.has_system());
-                if arm.system() && !system {
-                    let why = "needs a GPU of compute capability 7.0 or later";
-                    track.skipped(Outcome::Skipped, why).finish()?;
-                    continue;
-                }
-                if self.session.late() {
-                    track.skipped(Outcome::Skipped, "the budget is used up").finish()?;
-                    continue;
-                }
-                self.session.sampler.begin(&self.indices_of(a, b));
-                self.session.counters.start();
-                self.small_samples(a, b, (from, to), arm, &mut track)?;
-                track.arm.links = self.session.links();
-                self.session.count(&mut track)?;
-                trouble = match counters::faulted(&track.arm.deltas) {
-                    Some(fault) => Some(format!("{fault} during {}", track.arm.name)),
-                    None if track.arm.outcome == Outcome::Corrupt => {
-                        Some(format!("{}: {}", track.arm.name, track.arm.why))
-                    }
-                    None => None,
-                };
-                if let Some(why) = &trouble {
-                    self.take_down(a, b, why)?;
-                }
-                track.finish()?;
-            }
-        }
-        Ok(())
-    }
-
-    fn small_samples(
-        &mut self,
-        a: usize,
-        b: usize,
-        (from, to): (usize, usize),
-        arm: Small,
-        track: &mut Track,
-    ) -> Result<(), Stop> {
-        let quick = self.session.quick;
-        let (least, most) = match arm {
-            Small::Loop if quick => (3, 3),
-            _ if quick => (5, 5),
-            _ => (9, 21),
-        };
-        let began = Instant::now();
-        let enough = if quick { 0.02 } else { 0.06 };
-        // The first one warms up.
-        for sample in 0..=most {
-            if sample > least && began.elapsed().as_secs_f64() > enough {
-                break;
-            }
-            track.at()?;
-            match self.small_sample(from, to, arm) {
-                Ok(sampled) => {
-                    track.arm.words_checked += sampled.words;
-                    if !sampled.errors.is_empty() {
-                        track.arm.outcome = Outcome::Corrupt;
-                        track.arm.why = sampled.lost.unwrap_or_else(|| "wrong data".to_owned());
-                        track.arm.errors = sampled.errors;
-                        return Ok(());
-                    }
-                    if let Some(lost) = sampled.lost {
-                        track.arm.outcome = Outcome::Failed;
-                        track.arm.why = lost;
-                        return Ok(());
-                    }
-                    if sample > 0 {
-                        track.sample(sampled.value)?;
-                    }
-                }
-                Err(error) => {
-                    track.failed(&error);
-                    return self.survive(track, a, b);
-                }
-            }
-        }
-        self.small_check(a, b, (from, to), arm, track)
-    }
-
-    fn small_sample(&mut self, from: usize, to: usize, arm: Small) -> Result<Sampled, CudaError> {
+    /// One sample of a small arm.
+    pub(super) fn small_sample(&mut self, from: usize, to: usize, arm: Small) -> Result<Sampled, CudaError> {
         let quick = self.session.quick;
         let pattern = self.patterns(from, to).0;
         let run = self.session.next_run();
@@ -309,7 +185,7 @@ impl Bench {
     }
 
     /// Small copies are verified after they were timed.
-    fn small_check(
+    pub(super) fn small_check(
         &mut self,
         a: usize,
         b: usize,

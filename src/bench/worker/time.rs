@@ -32,28 +32,37 @@ impl Timed {
 }
 
 impl Bench {
-    pub(super) fn time_alone(&mut self, from: usize, to: usize, track: &mut Track) -> Result<(), Stop> {
+    /// The driver's own staging in each direction, forwards and backwards.
+    pub(super) fn time_by_driver(&mut self, mut tracks: Vec<(usize, usize, Track)>) -> Result<(), Stop> {
+        let arm = Bulk::DriverStaged;
         let samples = if self.session.quick { 3 } else { 9 };
-        self.session.sampler.begin(&self.indices_of(from, to));
-        let Some(way) = self.way(from, to) else { return Ok(()) };
-        let bytes = way.bytes(Bulk::DriverStaged);
-        let mut count = 1;
+        let mut counts = vec![1; tracks.len()];
         for sample in 0..=samples {
-            track.at()?;
-            match way.batch(Bulk::DriverStaged, count) {
-                // The first one warms up and says how many fit.
-                Ok(seconds) if sample == 0 => {
-                    count = batch_size(Bulk::DriverStaged, seconds, self.session.quick);
+            for place in 0..tracks.len() {
+                let place = if sample % 2 == 0 { place } else { tracks.len() - 1 - place };
+                let (Some((from, to, track)), Some(count)) = (tracks.get_mut(place), counts.get_mut(place))
+                else {
+                    continue;
+                };
+                let (from, to) = (*from, *to);
+                let Some(way) = self.way(from, to).filter(|_| track.good()) else { continue };
+                track.at()?;
+                self.session.sampler.begin(&self.indices_of(from, to));
+                match way.batch(arm, *count) {
+                    // The first one warms up and says how many fit.
+                    Ok(seconds) if sample == 0 => *count = batch_size(arm, seconds, self.session.quick),
+                    Ok(seconds) => track.sample(rate(way.bytes(arm), seconds))?,
+                    Err(error) => {
+                        track.failed(&error);
+                        self.survive(track, from, to)?;
+                    }
                 }
-                Ok(seconds) => track.sample(rate(bytes, seconds))?,
-                Err(error) => {
-                    track.failed(&error);
-                    break;
-                }
+                self.session.merge_links(&mut track.arm.links);
+                let grown = self.session.counters.grown_quickly();
+                self.session.book(track, grown)?;
             }
         }
-        track.arm.links = self.session.links();
-        Ok(())
+        tracks.into_iter().try_for_each(|(_, _, track)| track.finish())
     }
 
     /// Samples of all arms in turn, forwards and backwards, so that drift falls on all alike. The reason when a
@@ -108,6 +117,10 @@ impl Bench {
                 self.outcome(&mut entry.track, result, a, b)?;
             }
             entry.track.arm.links.clone_from(&links);
+            if !entry.forth {
+                // Source before destination.
+                entry.track.arm.links.reverse();
+            }
             self.session.count(&mut entry.track)?;
             let late = counters::faulted(&entry.track.arm.deltas).filter(|_| entry.arm.peer());
             fault = fault.or(late.map(|late| format!("{late} during {}", entry.arm.name())));
