@@ -29,6 +29,9 @@ unsafe impl Send for Inner {}
 // SAFETY: as above; nothing in `Inner` changes after it was made.
 unsafe impl Sync for Inner {}
 
+/// Number of the next context.
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
 impl Context {
     /// Retains the primary context of `device`: the driver starts the GPU up here.
     pub fn retain(device: &Device) -> Result<Self, CudaError> {
@@ -36,7 +39,6 @@ impl Context {
         // SAFETY: stores one handle; the device came from `cuDeviceGet`.
         let code = unsafe { (device.api.retain)(&raw mut handle, device.handle) };
         device.api.check("cuDevicePrimaryCtxRetain", code)?;
-        static NEXT: AtomicU64 = AtomicU64::new(1);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let context = Self { inner: Arc::new(Inner { device: device.clone(), handle, number }) };
         context.enter()?;
