@@ -6,6 +6,7 @@ use common::fakes::{Bench, old_driver};
 use common::run::Ran;
 use peerfix::bench::record::{Arm, Outcome, PairRecord, Record};
 use std::fmt::Write;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// Addresses of the fake GPUs 0 and 1.
@@ -21,21 +22,25 @@ struct Run {
     wall: Duration,
 }
 
-fn bench_with(bench: &Bench, more: &[&str]) -> Run {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("record.json");
-    let mut args = vec!["bench", "--quick", "-o", file.to_str().unwrap()];
-    args.extend(more);
-    let (ran, wall) = bench.run(&args);
-    let record = std::fs::read_to_string(&file).ok().map(|text| serde_json::from_str(&text).unwrap());
-    Run { ran, record, wall }
+fn bench_with(bench: &Bench) -> Run {
+    Run::of(bench, &["--quick"])
 }
 
 fn bench(config: &str) -> Run {
-    bench_with(&Bench::of(config), &[])
+    bench_with(&Bench::of(config))
 }
 
 impl Run {
+    fn of(bench: &Bench, more: &[&str]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("record.json");
+        let mut args = vec!["bench", "-o", file.to_str().unwrap()];
+        args.extend(more);
+        let (ran, wall) = bench.run(&args);
+        let record = std::fs::read_to_string(&file).ok().map(|text| serde_json::from_str(&text).unwrap());
+        Self { ran, record, wall }
+    }
+
     #[track_caller]
     fn record(&self) -> &Record {
         self.record.as_ref().unwrap_or_else(|| panic!("no record: {:?}", self.ran))
@@ -108,34 +113,62 @@ fn corrupt(pair: &PairRecord) -> Vec<(String, Vec<String>)> {
         .collect()
 }
 
-/// Seeds with which the clean driver runs: `PEERFIX_FAKE_SEEDS`, else a few.
+/// Seeds with which the clean driver runs: `PEERFIX_FAKE_SEEDS`, else what takes some ten seconds.
 fn seeds() -> u64 {
-    std::env::var("PEERFIX_FAKE_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(3)
+    std::env::var("PEERFIX_FAKE_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(12)
 }
 
 #[test]
 fn a_clean_driver_is_never_accused() {
-    for seed in 1..=seeds() {
-        let noise = [0.0, 0.002, 0.02][usize::try_from(seed % 3).unwrap()];
-        let run = bench(&format!("seed={seed};noise={noise}"));
-        run.exits(0);
-        assert_eq!(run.record().pairs.len(), 2);
-        for arm in run.arms() {
-            assert!(
-                matches!(arm.outcome, Outcome::Measured | Outcome::Skipped) && arm.errors.is_empty(),
-                "seed {seed}, {}: {}",
-                arm.name,
-                run.brief()
-            );
+    let next = AtomicU64::new(1);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                loop {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    if seed > seeds() {
+                        return;
+                    }
+                    let noise = [0.0, 0.002, 0.02][usize::try_from(seed % 3).unwrap()];
+                    not_accused(&bench(&format!("seed={seed};noise={noise}")));
+                }
+            });
         }
-        for pair in &run.record().pairs {
-            for name in PEER.iter().chain(&["staged", "staged-double"]) {
-                let arm = arm(pair, name);
-                assert_eq!(arm.outcome, Outcome::Measured, "{name}: {}", run.brief());
-                assert!(arm.words_checked > 0, "{name} was not checked");
-            }
+    });
+}
+
+/// Every arm was measured and found right, its data checked where they landed.
+#[track_caller]
+fn not_accused(run: &Run) {
+    run.exits(0);
+    assert_eq!(run.record().pairs.len(), 2);
+    for arm in run.arms() {
+        assert!(arm.outcome == Outcome::Measured && arm.errors.is_empty(), "{}: {}", arm.name, run.brief());
+        assert!(arm.words_checked > 0, "{} was not checked: {}", arm.name, run.brief());
+    }
+    for pair in &run.record().pairs {
+        for name in PEER.iter().chain(&["staged", "staged-double", "latency-copy-4", "latency-loop-2048x32"])
+        {
+            arm(pair, name);
         }
     }
+}
+
+#[test]
+fn a_full_run_measures_and_checks_every_arm() {
+    let run = Run::of(&Bench::of("seed=7"), &[]);
+    not_accused(&run);
+    for bytes in [4, 256, 4096, 65_536, 1 << 20] {
+        for (from, to) in [(0, 1), (1, 0)] {
+            let by_driver = arm(run.pair(from, to), &format!("driver-staged-{bytes}"));
+            let by_peer = arm(run.pair(from, to), &format!("latency-copy-{bytes}"));
+            assert_eq!((by_driver.bytes, by_peer.bytes), (bytes, bytes));
+            // Two passes.
+            assert!(by_driver.samples.len() >= 9 && by_peer.samples.len() >= 9, "{}", run.brief());
+        }
+    }
+    // Links as they were while bytes moved, source before destination.
+    assert!(run.arms().filter(|a| a.name != "first-page").all(|a| a.links.len() == 2), "{}", run.brief());
 }
 
 #[test]
@@ -261,7 +294,7 @@ fn bench_logged(config: &str) -> Run {
     let folder = tempfile::tempdir().unwrap();
     let kmsg = folder.path().join("kmsg");
     std::fs::write(&kmsg, "").unwrap();
-    bench_with(&Bench { kmsg: Some(kmsg), ..Bench::of(config) }, &[])
+    bench_with(&Bench { kmsg: Some(kmsg), ..Bench::of(config) })
 }
 
 #[test]
@@ -565,14 +598,14 @@ fn a_host_without_a_usable_pair_is_told_why() {
 #[test]
 fn a_host_without_the_driver_is_told_so() {
     let nowhere = tempfile::tempdir().unwrap();
-    let run = bench_with(&Bench { libraries: nowhere.path().into(), ..Bench::of("") }, &[]);
+    let run = bench_with(&Bench { libraries: nowhere.path().into(), ..Bench::of("") });
     run.exits(6);
     assert!(run.ran.stderr.contains("libcuda.so.1"), "{}", run.ran.stderr);
 }
 
 #[test]
 fn an_old_driver_is_told_by_what_it_lacks() {
-    let run = bench_with(&Bench { libraries: old_driver(), ..Bench::of("") }, &[]);
+    let run = bench_with(&Bench { libraries: old_driver(), ..Bench::of("") });
     run.exits(6);
     assert!(run.ran.stderr.contains("lacks cu"), "{}", run.ran.stderr);
 }

@@ -105,12 +105,16 @@ impl Worker {
         if self.ended().is_some() {
             return None;
         }
-        let pid = self.child.id();
-        let state = state(pid).unwrap_or('?');
-        Some(format!(
-            "worker {pid} cannot be killed (state {state}): it waits inside the driver; it ends with the next reboot at the latest"
-        ))
+        Some(stuck(self.child.id()))
     }
+}
+
+/// Says that a killed process is still there, and in which state.
+fn stuck(pid: u32) -> String {
+    let state = state(pid).unwrap_or('?');
+    format!(
+        "worker {pid} cannot be killed (state {state}): it waits inside the driver; it ends with the next reboot at the latest"
+    )
 }
 
 /// State letter of a process (proc_pid_stat(5)): after the name in parentheses.
@@ -118,4 +122,17 @@ fn state(pid: u32) -> Option<char> {
     let stat = Root::live().line(&format!("proc/{pid}/stat"));
     let (_, rest) = stat.value()?.rsplit_once(')')?;
     rest.trim_start().chars().next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_that_cannot_be_killed_is_told_with_its_state() {
+        let own = std::process::id();
+        assert!(matches!(state(own), Some('R' | 'S')), "{:?}", state(own));
+        assert!(stuck(own).starts_with(&format!("worker {own} cannot be killed (state ")));
+        assert!(stuck(u32::MAX).contains("state ?"));
+    }
 }

@@ -6,7 +6,7 @@ use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 
 /// CPUs that are tried for each figure.
-const MOST: usize = 8;
+const MOST: usize = 16;
 
 /// Some of the CPUs on which this process may run.
 pub(super) struct Cpus {
@@ -15,7 +15,7 @@ pub(super) struct Cpus {
 }
 
 impl Cpus {
-    /// Up to eight of the allowed CPUs, evenly spread, so that every socket has some.
+    /// Up to sixteen of the allowed CPUs, evenly spread, so that every socket has some.
     pub(super) fn of_this_thread() -> Self {
         let Ok(allowed) = sched_getaffinity(Pid::from_raw(0)) else {
             return Self { allowed: None, spread: Vec::new() };
@@ -67,7 +67,8 @@ mod tests {
     #[test]
     fn cpus_are_spread_evenly() {
         let all: Vec<usize> = (0..64).collect();
-        assert_eq!(spread(&all), [4, 12, 20, 28, 36, 44, 52, 60]);
+        let even: Vec<usize> = (0..16).map(|n| n * 4 + 2).collect();
+        assert_eq!(spread(&all), even);
         assert_eq!(spread(&[3, 5]), [3, 5]);
         assert_eq!(spread(&[]), [0usize; 0]);
     }

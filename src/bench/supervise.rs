@@ -93,7 +93,7 @@ impl Supervisor<'_> {
             job.tasks = without(rest, &self.told.down);
             let by_host = HOST_ARMS.iter().any(|host| arm.starts_with(host));
             let why = if arm.is_empty() { why } else { format!("{arm}: {why}") };
-            job.tasks.splice(0..0, ended.and_then(|ended| left(&ended, !by_host, why)));
+            job.tasks.splice(0..0, ended.as_ref().and_then(|ended| left(ended, !by_host, why)));
             if job.tasks.is_empty() {
                 return;
             }
@@ -330,5 +330,19 @@ pub(super) fn devices(worker: &Worker) -> Result<(i32, Vec<DeviceFacts>), super:
             }
             Heard::End => return Err(Unsupported("the driver library ended the process".to_owned())),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn staging_that_ends_a_second_worker_is_only_named_by_the_third() {
+        let pair = Task::Pair { a: 0, b: 1, full: true };
+        let rest = left(&pair, true, "hung".to_owned()).unwrap();
+        let named = left(&rest, true, "hung too".to_owned()).unwrap();
+        assert!(matches!(named, Task::Rest { staged: false, .. }), "{named:?}");
+        assert_eq!(left(&named, true, String::new()), None);
     }
 }

@@ -7,7 +7,7 @@ use super::document::{
 };
 use super::noise::Noise;
 use super::outcome::{Step, step};
-use super::overall;
+use super::overall::{self, incidental};
 use super::replaced;
 use super::speed::{self, Threshold, percent};
 use super::stats::median;
@@ -35,6 +35,9 @@ impl Default for Settings {
 
 /// Arms whose samples are no speed to judge: one page, a consumer that waits, the noise of a device itself.
 /// Their data and counters are judged.
+/// Least threshold of incidental arms: percent, microseconds.
+const INCIDENTAL: (f64, f64) = (10.0, 1.0);
+/// Arms without a speed that is judged.
 const NO_SPEED: [&str; 3] = ["first-page", "resident", "self"];
 
 /// Source and destination; none for arms over all GPUs.
@@ -85,8 +88,8 @@ pub fn compare(before: &Record, after: &Record, settings: &Settings) -> Verdict 
         #[allow(clippy::cast_precision_loss)]
         let tail = settings.family_error / 2.0 / judged.max(1) as f64;
         let limit = |arm: &Arm| Threshold {
-            percent: settings.threshold_percent,
-            micros: settings.threshold_us,
+            percent: settings.threshold_percent.max(if incidental(&arm.name) { INCIDENTAL.0 } else { 0.0 }),
+            micros: settings.threshold_us.max(if incidental(&arm.name) { INCIDENTAL.1 } else { 0.0 }),
             floor: if arm.unit == "GB/s" { floors.0 } else { floors.1 },
             tail,
         };

@@ -9,6 +9,12 @@ use crate::bench::record::Outcome;
 /// Arms through host memory or within one device: wrong data there is no matter of the peer path.
 const CONTROL: [&str; 3] = ["staged", "staged-double", "self"];
 
+/// Small copies that the driver stages are what a peer path replaces, never the path that is judged: which of its ways
+/// the driver takes changes from run to run by a third. They are shown, and do not leave a verdict open.
+pub fn incidental(arm: &str) -> bool {
+    arm.strip_prefix("driver-staged-").is_some_and(|bytes| bytes.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
 /// Sets verdict and reason from what was found.
 pub fn conclude(verdict: &mut Verdict) {
     let (overall, about, reason) = if verdict.incomparable.is_empty() {
@@ -93,7 +99,8 @@ fn of_arms(arms: &[ArmVerdict]) -> (Overall, About, String) {
         return (Overall::Worse, About::Peer, reason);
     }
     let measured = |a: &ArmVerdict| a.before.is_some_and(|side| side.outcome == Outcome::Measured);
-    let open = pick(&|a| a.verdict == Call::Inconclusive || (a.verdict == Call::OnlyBefore && measured(a)));
+    let left_open = |a: &ArmVerdict| a.verdict == Call::Inconclusive && !incidental(&a.arm);
+    let open = pick(&|a| left_open(a) || (a.verdict == Call::OnlyBefore && measured(a)));
     if !open.is_empty() {
         return (Overall::Inconclusive, About::Peer, sentence(&open, "is not judged", "are not judged"));
     }

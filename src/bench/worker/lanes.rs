@@ -19,6 +19,13 @@ pub(super) struct Lane {
     offset: u64,
 }
 
+impl Drop for Lane {
+    fn drop(&mut self) {
+        // When one lane fails, the others still run: whose GPU is lost shows only after them.
+        let _ = self.stream.synchronize();
+    }
+}
+
 impl Bench {
     /// A lane for each direction, and the bytes that one transfer of a lane moves.
     pub(super) fn lay(&self, ways: &[Ordered]) -> Result<(Vec<Lane>, u64), CudaError> {

@@ -57,7 +57,7 @@ impl Bench {
         if staged {
             self.session.phase("verify")?;
             self.verify(a, b, full, (Access::default(), Access::default()), false, &mut timed)?;
-            self.time(a, b, timed)?;
+            self.time(a, b, full, timed)?;
         } else {
             self.skip_staged(a, b, full, why)?;
         }
@@ -205,7 +205,7 @@ impl Bench {
             }
         }
         self.verify(a, b, full, (forth, back), false, &mut timed)?;
-        if let Some(why) = self.time(a, b, timed)? {
+        if let Some(why) = self.time(a, b, full, timed)? {
             self.take_down(a, b, &why)?;
             trouble.get_or_insert(why);
         }

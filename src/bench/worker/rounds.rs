@@ -3,12 +3,13 @@
 
 use super::Bench;
 use super::pair::NOT_GRANTED;
-use super::session::{Stop, Track};
+use super::session::{Stop, Track, tell};
 use super::small::Small;
 use crate::bench::arms::Access;
 use crate::bench::arms::latency::LOOP;
 use crate::bench::check;
 use crate::bench::counters;
+use crate::bench::protocol::Event;
 use crate::bench::record::Outcome;
 use std::time::Instant;
 
@@ -142,11 +143,30 @@ impl Bench {
             }
         }
         let links = self.session.links();
-        for mut entry in open {
+        let left = self.session.counters.grown().replays.unwrap_or(0);
+        if left > 0 {
+            let text = format!("{left} PCIe replays during the small arms, of no known arm");
+            tell(&Event::Note { text })?;
+        }
+        for entry in &mut open {
             entry.track.arm.links.clone_from(&links);
+            if entry.from != a {
+                // Source before destination.
+                entry.track.arm.links.reverse();
+            }
+            if entry.track.good() && !(peer && trouble.is_some()) {
+                // Once more: what went wrong only later must not pass.
+                self.small_check((entry.from, entry.to), entry.arm, &mut entry.track, a, b)?;
+                self.session.count(&mut entry.track)?;
+                if peer {
+                    trouble = ended(&entry.track).or(trouble);
+                }
+            }
+        }
+        for entry in open {
             match &trouble {
-                Some(why) => entry.not_finished(why)?,
-                None => entry.track.finish()?,
+                Some(why) if peer => entry.not_finished(why)?,
+                _ => entry.track.finish()?,
             }
         }
         Ok(trouble)
@@ -177,7 +197,7 @@ impl Bench {
         self.session.book(&mut entry.track, grown)
     }
 
-    /// One copy, or the loop, on poison and with words of its own, before anything is timed.
+    /// One copy, or the loop, on poison and with words of its own.
     fn small_check(
         &mut self,
         (from, to): (usize, usize),

@@ -172,10 +172,10 @@ impl Bench {
                 Ok(Sampled::time(rate(bytes, way.batch(Bulk::DriverStaged, 1)?)))
             }
             Small::Copy(bytes) | Small::DriverCopy(bytes) => {
-                let count = if bytes > 100_000 || quick { 5 } else { 9 };
+                let count = if bytes > 100_000 || quick { 3 } else { 5 };
                 Ok(Sampled::time(way.small_copy(bytes, count)?))
             }
-            Small::Loop => Ok(Sampled::time(way.copy_loop(if quick { 4 } else { 8 })?)),
+            Small::Loop => Ok(Sampled::time(way.copy_loop(4)?)),
             Small::Resident => {
                 let found = way.resident(&pattern, run, if quick { 256 } else { 1024 })?;
                 Ok(Sampled {

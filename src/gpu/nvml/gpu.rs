@@ -11,7 +11,7 @@ use nvml_wrapper::structs::device::FieldId;
 const MIG_ENABLED: u32 = 1;
 /// MB/s of one NVLink and direction: `NVML_FI_DEV_NVLINK_GET_SPEED` (of link 0), `NVML_FI_DEV_NVLINK_SPEED_MBPS_L0` and
 /// `NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON`. Which of them answers depends on driver and product.
-const NVLINK_SPEED: [u32; 3] = [164, 81, 90];
+const NVLINK_SPEED: [u32; 3] = [164, 84, 90];
 /// More links than any product has.
 const MOST_LINKS: u32 = 64;
 
