@@ -28,7 +28,11 @@ const SYSTEM: &[(&str, &[&str], &str)] = &[
     ("host/log/subprocess.rs", &["Command::new"], "live: journalctl, with a deadline"),
     ("bench/child.rs", &["Command::new"], "starts this program again as a worker, and ends it"),
     ("bench/cpus.rs", &["nix"], "which CPU the host's part of a small copy is timed on"),
-    ("bench/store.rs", &["std::fs", "tempfile"], "a record is an output, like what is printed"),
+    (
+        "bench/store.rs",
+        &["OpenOptions", "std::fs", "tempfile"],
+        "a record is an output, like what is printed",
+    ),
     ("bench/worker/written.rs", &["nix"], "sync before the first transfer of a pair"),
     ("host/names.rs", &["udev"], "live: names from the hardware database"),
     ("host/pci/enumerate.rs", &["udev"], "live: the device database"),
@@ -41,7 +45,7 @@ const SYSTEM: &[(&str, &[&str], &str)] = &[
     ("host/log/follow.rs", &["std::fs", "OpenOptions", "nix"], "live: the log as it grows during an arm"),
     ("bench/child.rs", &["Command::new"], "workers of this very program"),
     ("bench/cpus.rs", &["nix"], "on which processor this process waits"),
-    ("bench/store.rs", &["std::fs", "OpenOptions", "tempfile"], "records: an output, not a change"),
+    ("bench/store.rs", &["OpenOptions", "std::fs", "tempfile"], "records: an output, not a change"),
     ("bench/worker/start.rs", &["nix"], "sync before the first transfer"),
     ("bench/worker/verify.rs", &["nix"], "sync before the first transfer"),
 ];

@@ -25,11 +25,11 @@ impl Cpus {
         Self { allowed: Some(allowed), spread: spread(&all) }
     }
 
-    /// Does `work` on up to `most` of them and keeps the smallest result. Afterwards the thread may run anywhere again.
+    /// Does `work` on up to `most` of them, evenly spread, and keeps the smallest result. Afterwards the thread may run anywhere again.
     pub(super) fn least<E>(&self, most: usize, mut work: impl FnMut() -> Result<f64, E>) -> Result<f64, E> {
         let mut least: Option<f64> = None;
         let mut result = Ok(());
-        for cpu in self.spread.iter().take(most) {
+        for cpu in self.spread.iter().step_by(self.spread.len().div_ceil(most.max(1)).max(1)) {
             if !on(*cpu) {
                 continue;
             }

@@ -33,11 +33,10 @@ impl Default for Settings {
     }
 }
 
-/// Arms whose samples are no speed to judge: one page, a consumer that waits, the noise of a device itself.
-/// Their data and counters are judged.
 /// Least threshold of incidental arms: percent, microseconds.
 const INCIDENTAL: (f64, f64) = (10.0, 1.0);
-/// Arms without a speed that is judged.
+/// Arms whose samples are no speed to judge: one page, a consumer that waits, the noise of a device itself.
+/// Their data and counters are judged.
 const NO_SPEED: [&str; 3] = ["first-page", "resident", "self"];
 
 /// Source and destination; none for arms over all GPUs.

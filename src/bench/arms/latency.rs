@@ -50,9 +50,9 @@ impl Way<'_> {
         })
     }
 
-    /// Microseconds of one copy of `bytes`, waited for each time: the median of `count`, on the best CPU.
-    pub(in crate::bench) fn small_copy(&self, bytes: u64, count: u32) -> Result<f64, CudaError> {
-        self.host.cpus.least(16, || {
+    /// Microseconds of one copy of `bytes`, waited for each time: the median of `count`, on the best of some CPUs.
+    pub(in crate::bench) fn small_copy(&self, bytes: u64, count: u32, cpus: usize) -> Result<f64, CudaError> {
+        self.host.cpus.least(cpus, || {
             let mut times = Vec::new();
             // The first two bring the CPU's caches up.
             for number in 0..count + 2 {

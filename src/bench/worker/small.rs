@@ -173,7 +173,7 @@ impl Bench {
             }
             Small::Copy(bytes) | Small::DriverCopy(bytes) => {
                 let count = if bytes > 100_000 || quick { 3 } else { 5 };
-                Ok(Sampled::time(way.small_copy(bytes, count)?))
+                Ok(Sampled::time(way.small_copy(bytes, count, if quick { 6 } else { 16 })?))
             }
             Small::Loop => Ok(Sampled::time(way.copy_loop(4)?)),
             Small::Resident => {

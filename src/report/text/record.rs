@@ -31,14 +31,14 @@ pub fn text(record: &Record) -> String {
         let _ = writeln!(out, "\nand {} more pairs (--format json)", shown - LIMIT);
     }
     if !record.fabric.is_empty() {
-        let _ = writeln!(out, "\nMany pairs at once");
+        let _ = writeln!(out, "\nAll GPUs at once");
         for arm in &record.fabric {
             let share = if arm.share > 0.0 {
                 format!("  {:.0} % of the sum of the pairs alone", arm.share * 100.0)
             } else {
                 String::new()
             };
-            let _ = writeln!(out, "  {:<24}{:>16}{share}", arm.name, value(arm));
+            let _ = writeln!(out, "  {:<28}{:>16}{share}", label(&arm.name), value(arm));
         }
     }
     let wrong = wrong(record);
@@ -171,9 +171,11 @@ fn label(name: &str) -> String {
         "latency-load" => "dependent load".to_owned(),
         "latency-loop-2048x32" => "32 B copy, 2048 in a row".to_owned(),
         "self" => "inside the first GPU".to_owned(),
-        other => match (other.strip_prefix("latency-copy-"), other.strip_prefix("allreduce-")) {
-            (Some(bytes), _) => format!("copy of {}, waited for", size(bytes)),
-            (_, Some(bytes)) => format!("all-reduce of {}", size(bytes)),
+        other => match other.rsplit_once('-') {
+            Some(("latency-copy", bytes)) => format!("copy of {}, waited for", size(bytes)),
+            Some(("driver-staged", bytes)) => format!("copy of {} by the driver", size(bytes)),
+            Some(("allreduce", bytes)) => format!("all-reduce of {}", size(bytes)),
+            Some(("nccl-allreduce", bytes)) => format!("NCCL all-reduce of {}", size(bytes)),
             _ => other.to_owned(),
         },
     }
