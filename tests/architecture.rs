@@ -43,11 +43,6 @@ const SYSTEM: &[(&str, &[&str], &str)] = &[
     ("cli/place.rs", &["std::fs"], "whether a path that was typed is /"),
     ("cli/compare.rs", &["std::fs"], "records named on the command line are no part of a host"),
     ("host/log/follow.rs", &["std::fs", "OpenOptions", "nix"], "live: the log as it grows during an arm"),
-    ("bench/child.rs", &["Command::new"], "workers of this very program"),
-    ("bench/cpus.rs", &["nix"], "on which processor this process waits"),
-    ("bench/store.rs", &["OpenOptions", "std::fs", "tempfile"], "records: an output, not a change"),
-    ("bench/worker/start.rs", &["nix"], "sync before the first transfer"),
-    ("bench/worker/verify.rs", &["nix"], "sync before the first transfer"),
 ];
 
 /// Files that write outputs: what a person named with `-o`, and records.

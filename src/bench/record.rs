@@ -153,7 +153,8 @@ pub struct Arm {
     /// Stable name: `ce-read`, `ce-write`, `sm-read`, `sm-write`, `bidirectional`, `staged`,
     /// `staged-double`, `driver-staged`, `latency-load`, `latency-copy-4` ... `latency-copy-1048576`,
     /// `latency-loop-2048x32`, `allreduce-256` ... `allreduce-262144`, `resident`, `first-page`,
-    /// `round-N`, `dense`, `self` (a device-local copy).
+    /// `round-ce-write` (beside disjoint pairs), `round-N`, `dense`, `self` (a device-local copy),
+    /// `nccl-start`, `nccl-allreduce-N`, `driver-staged-N`.
     pub name: String,
     /// `measured`, `refused`, `skipped`, `failed`, `hang`, `crash`, `corrupt`.
     pub outcome: Outcome,

@@ -2,7 +2,8 @@
 
 use super::protocol::Task;
 
-/// Up to so many GPUs every pair is measured in full.
+/// Up to so many GPUs every pair is measured in full; of more, the pairs of the first round. The others are verified
+/// alone, a few milliseconds each, and timed in the rounds.
 const ALL_FULL: usize = 4;
 
 /// Tasks for `count` GPUs: pairs alone, then (from three GPUs on) rounds of concurrent pairs, then dense; last, unless

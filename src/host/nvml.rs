@@ -88,11 +88,7 @@ fn one(seen: &Seen<'_>) -> SmiGpu {
         name: fact(gpu.name(), &say("name")),
         vram: fact(gpu.memory().map(signed), &say("memory")),
         bar1: fact(gpu.bar1().map(signed), &say("BAR1")),
-        addressing_mode: Fact::unknown(
-            SOURCE,
-            Why::NotCaptured,
-            "NVML is not asked for the addressing mode; `nvidia-smi -q` prints it",
-        ),
+        addressing_mode: fact(gpu.addressing_mode().map(str::to_owned), &say("addressing mode")),
         display_active: fact(gpu.display_active(), &say("display active")),
         mig: fact(gpu.mig(), &say("MIG")),
         pstate: fact(gpu.pstate().map(i64::from), &say("performance state")),

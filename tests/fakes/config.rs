@@ -24,6 +24,8 @@ pub struct Config {
     pub driver: String,
     pub api: i32,
     pub mig: bool,
+    /// 0 none, 1 HMM, 2 ATS; none where the driver does not know the question.
+    pub addressing: Option<u32>,
     pub display: bool,
     /// Graphics processes of another program: GPU, pid, bytes.
     pub busy: Vec<(usize, u32, u64)>,
@@ -133,6 +135,7 @@ impl Default for Config {
             driver: "580.65.06".into(),
             api: 13000,
             mig: false,
+            addressing: Some(0),
             display: false,
             busy: Vec::new(),
             nvlinks: 0,
@@ -198,6 +201,7 @@ impl Config {
             "driver" => self.driver = value.into(),
             "api" => self.api = value.parse().ok()?,
             "mig" => self.mig = value == "on",
+            "addressing" => self.addressing = value.parse().ok(),
             "display" => self.display = value == "on",
             "busy" => {
                 let mut parts = value.split(':');

@@ -163,7 +163,13 @@ impl Bench {
         if let Err(error) = self.check_lanes(&lanes, slice, track, wrong) {
             return Ok(Err(error));
         }
-        let (samples, count) = if self.session.quick { (3, 2) } else { (7, 4) };
+        let round = track.arm.name.starts_with("round-");
+        let mut alone: Vec<Track> = if round {
+            ways.iter().filter_map(|way| self.lane_track(*way, slice)).collect()
+        } else {
+            Vec::new()
+        };
+        let (samples, count) = if self.session.quick { (5, 2) } else { (7, 4) };
         for sample in 0..=samples {
             if !track.good() {
                 return Ok(Ok(()));
@@ -173,13 +179,48 @@ impl Bench {
                 Ok(seconds) if sample > 0 => {
                     let bytes = slice * u64::from(count) * lanes.len() as u64;
                     track.sample(rate(bytes, seconds))?;
+                    if let Err(error) = self.lane_samples(&lanes, slice * u64::from(count), &mut alone)? {
+                        return Ok(Err(error));
+                    }
                 }
                 Ok(_) => {}
                 Err(error) => return Ok(Err(error)),
             }
         }
         track.at()?;
-        Ok(self.check_lanes(&lanes, slice, track, wrong))
+        let checked = self.check_lanes(&lanes, slice, track, wrong);
+        if checked.is_ok() && track.good() {
+            alone.into_iter().try_for_each(Track::finish)?;
+        }
+        Ok(checked)
+    }
+
+    /// The arm of one direction in a round: nothing else moves from its source or to its destination.
+    fn lane_track(&self, (from, to): Ordered, slice: u64) -> Option<Track> {
+        let (from, to) = (self.rigs.get(from)?, self.rigs.get(to)?);
+        Some(Track::new(&from.bdf, &to.bdf, "round-ce-write", "GB/s", slice))
+    }
+
+    fn lane_samples(
+        &self,
+        lanes: &[Lane],
+        bytes: u64,
+        tracks: &mut [Track],
+    ) -> Result<Result<(), CudaError>, Stop> {
+        if tracks.is_empty() {
+            return Ok(Ok(()));
+        }
+        let seconds = match Self::lane_seconds(lanes) {
+            Ok(seconds) => seconds,
+            Err(error) => return Ok(Err(error)),
+        };
+        for ((from, to), seconds) in seconds {
+            let (from, to) = (self.name(from), self.name(to));
+            if let Some(track) = tracks.iter_mut().find(|track| track.from == from && track.to == to) {
+                track.sample(rate(bytes, seconds))?;
+            }
+        }
+        Ok(Ok(()))
     }
 
     /// One verified transfer of all lanes at once, with words of its own.

@@ -14,6 +14,7 @@ pub(super) struct Lane {
     from: usize,
     to: usize,
     stream: Stream,
+    begin: Event,
     done: Event,
     /// Place in the target, bytes.
     offset: u64,
@@ -44,8 +45,8 @@ impl Bench {
             let offset = *place * slice;
             *place += 1;
             let stream = Stream::new(&rig.context)?;
-            let done = Event::untimed(&rig.context)?;
-            lanes.push(Lane { from, to, stream, done, offset });
+            let (begin, done) = (Event::new(&rig.context)?, Event::new(&rig.context)?);
+            lanes.push(Lane { from, to, stream, begin, done, offset });
         }
         Ok((lanes, slice))
     }
@@ -108,6 +109,11 @@ impl Bench {
         Ok(())
     }
 
+    /// Seconds of each lane while all run. Call after [`Self::time_lanes`].
+    pub(super) fn lane_seconds(lanes: &[Lane]) -> Result<Vec<(Ordered, f64)>, CudaError> {
+        lanes.iter().map(|lane| Ok(((lane.from, lane.to), lane.done.seconds_since(&lane.begin)?))).collect()
+    }
+
     /// Seconds until the last lane has finished. All lanes wait for one gate.
     pub(super) fn time_lanes(&self, lanes: &[Lane], slice: u64, count: u32) -> Result<f64, CudaError> {
         let Some(lead) = lanes.first().and_then(|lane| self.rigs.get(lane.from)) else { return Ok(0.0) };
@@ -116,6 +122,7 @@ impl Bench {
             lead.start.record(&lead.stream)?;
             for lane in lanes {
                 lane.stream.wait(&lead.start)?;
+                lane.begin.record(&lane.stream)?;
             }
             self.queue(lanes, slice, count)?;
             for lane in lanes {

@@ -33,14 +33,8 @@ impl Timed {
 
 impl Bench {
     /// Samples of all arms in turn, forwards and backwards, so that drift falls on all alike. The reason when a
-    /// fault ended the peer arms. Pairs that are not measured in full get the least of them: there are many.
-    pub(super) fn time(
-        &mut self,
-        a: usize,
-        b: usize,
-        full: bool,
-        mut timed: Vec<Timed>,
-    ) -> Result<Option<String>, Stop> {
+    /// fault ended the peer arms.
+    pub(super) fn time(&mut self, a: usize, b: usize, mut timed: Vec<Timed>) -> Result<Option<String>, Stop> {
         self.session.phase("warm up")?;
         for entry in &mut timed {
             let (from, to) = if entry.forth { (a, b) } else { (b, a) };
@@ -56,7 +50,7 @@ impl Bench {
         self.session.phase("bulk")?;
         self.session.sampler.begin(&self.indices_of(a, b));
         self.session.counters.start();
-        let (least, most) = if self.session.quick || !full { (5, 5) } else { (9, 15) };
+        let (least, most) = if self.session.quick { (5, 5) } else { (9, 15) };
         let began = Instant::now();
         let enough = if self.session.quick { 0.6 } else { 2.0 };
         let mut fault = None;

@@ -1,5 +1,6 @@
 //! NVML, opened at run time through `nvml-wrapper`: what the driver says of GPUs, their links and their users.
 
+mod addressing;
 mod gpu;
 mod pair;
 

@@ -129,10 +129,11 @@ fn route(route: &str) -> String {
 
 /// Rows in the order in which people ask.
 fn order(name: &str) -> (usize, u64) {
-    const FIRST: [&str; 13] = [
+    const FIRST: [&str; 14] = [
         "first-page",
         "ce-read",
         "ce-write",
+        "round-ce-write",
         "sm-read",
         "sm-write",
         "bidirectional",
@@ -161,6 +162,7 @@ fn label(name: &str) -> String {
         "first-page" => "first page".to_owned(),
         "ce-read" => "copy engine reads".to_owned(),
         "ce-write" => "copy engine writes".to_owned(),
+        "round-ce-write" => "copy engine writes, in a round".to_owned(),
         "sm-read" => "SMs read".to_owned(),
         "sm-write" => "SMs write".to_owned(),
         "bidirectional" => "both directions at once".to_owned(),

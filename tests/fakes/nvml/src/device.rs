@@ -194,3 +194,23 @@ extern "C" fn nvmlDeviceGetVirtualizationMode(device: usize, to: *mut c_uint) ->
         put(to, 0)
     })
 }
+
+/// `nvmlDeviceAddressingMode_v1_t`.
+#[repr(C)]
+struct Addressing {
+    version: c_uint,
+    value: c_uint,
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn nvmlDeviceGetAddressingMode(device: usize, to: *mut Addressing) -> c_int {
+    answer("nvmlDeviceGetAddressingMode", || {
+        gpu(device)?;
+        // SAFETY: the caller's structure begins with its version.
+        if to.is_null() || unsafe { (*to).version } != 8 | 1 << 24 {
+            return Err(ARGUMENT_VERSION_MISMATCH);
+        }
+        let value = Config::get().addressing.ok_or(NOT_SUPPORTED)?;
+        put(to, Addressing { version: 8 | 1 << 24, value })
+    })
+}
