@@ -144,7 +144,8 @@ fn pair_meetings<'a>(all: &mut Vec<Meeting<'a>>, pair: Pair<'a>, first: &'a [Arm
 impl Meeting<'_> {
     fn is_speed(&self) -> bool {
         let compared = self.step == Step::Speed || self.replaces.is_some();
-        compared && !NO_SPEED.contains(&self.name)
+        // NCCL tunes itself anew in each process.
+        compared && !NO_SPEED.contains(&self.name) && !self.name.starts_with("nccl-")
     }
 
     /// The verdict; none for an arm that was measured in neither record.
