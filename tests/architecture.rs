@@ -33,6 +33,7 @@ const SYSTEM: &[(&str, &[&str], &str)] = &[
         &["OpenOptions", "std::fs", "tempfile"],
         "a record is an output, like what is printed",
     ),
+    ("bench/worker/mod.rs", &["nix"], "a worker ends with its parent"),
     ("bench/worker/written.rs", &["nix"], "sync before the first transfer of a pair"),
     ("host/names.rs", &["udev"], "live: names from the hardware database"),
     ("host/pci/enumerate.rs", &["udev"], "live: the device database"),

@@ -631,3 +631,45 @@ fn replays_are_tied_to_the_arm() {
     let grown = arm(run.pair(0, 1), "ce-read").deltas.replays;
     assert!(grown.is_some_and(|n| n > 0), "{grown:?}: {}", run.brief());
 }
+
+/// A worker that waits inside the driver would hold the GPUs for as long as it waits.
+#[test]
+fn a_worker_ends_with_its_parent() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut parent = std::process::Command::new(env!("CARGO_BIN_EXE_peerfix"))
+        .args(["bench", "--quick", "-o"])
+        .arg(folder.path().join("record.json"))
+        .env("LD_LIBRARY_PATH", common::fakes::driver())
+        .env("PEERFIX_FAKE", "fault=hang")
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let children = format!("/proc/{0}/task/{0}/children", parent.id());
+    let worker = eventually(|| {
+        let text = std::fs::read_to_string(&children).unwrap();
+        let worker = text.split_whitespace().next()?.to_owned();
+        // It has begun when it has read its job: until then a closed pipe would end it anyway.
+        let maps = std::fs::read_to_string(format!("/proc/{worker}/maps")).ok()?;
+        maps.contains("libcuda.so.1").then_some(worker)
+    });
+    std::thread::sleep(Duration::from_secs(1));
+    parent.kill().unwrap();
+    parent.wait().unwrap();
+    eventually(|| {
+        let stat = std::fs::read_to_string(format!("/proc/{worker}/stat")).unwrap_or_default();
+        (stat.is_empty() || stat.contains(") Z ")).then_some(())
+    });
+    assert!(!folder.path().join("record.json").exists());
+}
+
+/// Asks until there is an answer, for half a minute.
+fn eventually<T>(mut ask: impl FnMut() -> Option<T>) -> T {
+    for _ in 0..600 {
+        if let Some(answer) = ask() {
+            return answer;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    panic!("never happened");
+}

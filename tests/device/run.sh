@@ -40,7 +40,7 @@ for mode in full quick; do
     done
     for a in 0 1 2 3 4 5 6 7 8; do
         for b in $(seq $((a + 1)) 9); do
-            "$peerfix" compare $mode$a.json $mode$b.json >last.txt 2>&1
+            "$peerfix" compare "$mode$a.json" "$mode$b.json" >last.txt 2>&1
             echo "$mode exit $?: $(head -1 last.txt | cut -c1-70)"
         done
     done | sort | uniq -c | sort -rn

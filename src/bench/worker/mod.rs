@@ -33,6 +33,8 @@ pub(super) struct Bench {
 
 /// Runs as a worker: job from standard input, events to standard output.
 pub fn run() {
+    // Nobody would listen any more, and the GPUs would be held until the next event finds that out.
+    let _ = nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL);
     let result = match start::start() {
         Ok(Some((mut bench, job))) => bench.tasks(&job),
         Ok(None) => Ok(()),
