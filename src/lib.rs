@@ -11,7 +11,7 @@
 //! - [`pairs`]: per pair and direction: which gate refuses, which rung fails
 //! - [`rules`]: findings from facts; the rules themselves are data in `/rules`
 //! - [`plan`]: findings and policy become changes made of operations
-//! - [`bench`]: gpu and host become a record: arms, patterns, statistics, children with deadlines
+//! - [`mod@bench`]: gpu and host become a record: arms, patterns, statistics, children with deadlines
 //! - [`verdict`]: two records become a verdict; pure
 //! - [`ledger`]: the only writer: journal, backup, apply, revert; history
 //! - [`report`]: presents values as text, JSON and Markdown

@@ -7,7 +7,7 @@
 //! - [`noise`]: what the samples do by themselves
 //! - [`speed`]: the interval of a change against threshold and noise
 //! - [`replaced`]: what a newly possible arm takes the place of
-//! - [`compare`]: all arms
+//! - [`mod@compare`]: all arms
 //! - [`overall`]: one verdict and one sentence
 //! - [`document`]: the result, `peerfix/verdict`
 
