@@ -19,6 +19,7 @@ mod recognise;
 mod systemd_boot;
 mod tuned;
 
+pub use grub::trial as grub_trial;
 pub use modprobe::modprobe_edit;
 
 use crate::host::Host;

@@ -1,10 +1,12 @@
 //! Lossless parse and edit, one file per format. Pure: bytes in, bytes out.
 
 pub mod diff;
+pub mod grub_cfg;
 pub mod grub_defaults;
 pub mod grub_edit;
 pub mod grub_script;
 pub mod grub_value;
+pub mod grubenv;
 pub mod hex;
 pub mod json_spans;
 pub mod kernel_cmdline;

@@ -1,8 +1,10 @@
 //! GRUB with a generated grub.cfg: `etc/default/grub`, and on Debian's GRUB `etc/default/grub.d/*.cfg`.
 
 mod edit;
+mod menu;
 mod regenerate;
 mod settings;
+pub mod trial;
 
 pub(super) use edit::edit;
 pub(super) use regenerate::commands;

@@ -1,0 +1,344 @@
+//! A trial boot through GRUB, as a value: a copy of the entry that is running, in `custom.cfg`, chosen once through
+//! `next_entry`. Everything that could make it stay, or strand the machine, refuses it here.
+
+mod block;
+mod copy;
+mod ground;
+mod loaded;
+
+pub use block::{entry_id, without_block};
+
+use super::super::{FileEdit, initramfs};
+use super::menu::{Files, Menu, MenuEntry, linux};
+use crate::format::grub_cfg::Statement;
+use crate::format::grubenv::Grubenv;
+use crate::format::kernel_cmdline::{comparable, kernel_words};
+use crate::root::{Fact, Root, TEXT_LIMIT};
+
+/// Longest command line of x86 with its final NUL (`COMMAND_LINE_SIZE`, arch/x86/include/asm/setup.h).
+const LONGEST: usize = 2048;
+
+/// What a trial is to try.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// Id of the change: digits, small letters, `-`.
+    pub id: String,
+    /// Words to add, as the kernel is to see them.
+    pub add: Vec<String>,
+    /// Words to leave out.
+    pub remove: Vec<String>,
+    /// Words on the running line that an earlier trial put there: no part of any entry.
+    pub of_a_trial: Vec<String>,
+}
+
+/// A trial that can be armed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trial {
+    /// Id of the menu entry, as `next_entry` names it.
+    pub entry: String,
+    /// `custom.cfg` with the entry.
+    pub custom: FileEdit,
+    /// The environment block, relative to the root.
+    pub grubenv: String,
+    /// Words of the trial's command line, as the kernel will see them.
+    pub words: Vec<String>,
+    /// Those of them that belong to the trial and not to the change: left out of comparisons.
+    pub own_words: Vec<String>,
+    /// File system that GRUB reads both files from.
+    pub filesystem: Filesystem,
+    /// Entry that is copied, `file:line`.
+    pub copied_from: String,
+}
+
+/// A mounted file system.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Filesystem {
+    /// Mount point, with its leading slash.
+    pub mount: String,
+    /// Type as in `/proc/mounts`.
+    pub kind: String,
+    /// Device.
+    pub source: String,
+}
+
+/// Why no trial is armed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoTrial {
+    /// File and line, or what else it is about.
+    pub place: String,
+    /// What was expected and what was found.
+    pub reason: String,
+    /// What a person can do, one command or sentence each.
+    pub steps: Vec<String>,
+    /// No state of this loader allows one, so no step helps (exit 6, else 3).
+    pub unsupported: bool,
+}
+
+impl NoTrial {
+    fn new(place: impl Into<String>, reason: impl Into<String>, steps: &[&str]) -> Self {
+        let steps = steps.iter().map(|s| (*s).to_owned()).collect();
+        Self { place: place.into(), reason: reason.into(), steps, unsupported: false }
+    }
+
+    /// Exit code of a command that was to arm it.
+    pub fn exit_code(&self) -> u8 {
+        if self.unsupported { 6 } else { 3 }
+    }
+}
+
+impl std::fmt::Display for NoTrial {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}; no trial is armed", self.place, self.reason)?;
+        self.steps.iter().try_for_each(|step| write!(f, "\n  {step}"))
+    }
+}
+
+/// Describes the trial of `wanted` on the host in `root`. Reads only.
+///
+/// # Errors
+///
+/// The reason, where a trial could not be taken back by a power cycle alone, or would not be what it claims.
+pub fn describe(root: &Root, wanted: &Wanted) -> Result<Trial, NoTrial> {
+    let entry_name = entry_id(&wanted.id).map_err(|reason| NoTrial::new("trial", reason, &[]))?;
+    let config = loaded::config(root)?;
+    let filesystem = ground::writable(root, &config.directory)?;
+    let (grubenv, block) = ground::block(root, &config.directory)?;
+    let custom = format!("{}/custom.cfg", config.directory);
+    let before = ground::custom(root, &custom)?;
+    let now = follow(Files::new(root), &config.path, &block)?;
+    if now.loader_entries {
+        return Err(NoTrial {
+            unsupported: true,
+            ..NoTrial::new(config.path.clone(), "its entries come from loader entries (blscfg)", &[])
+        });
+    }
+    let running = running(root, wanted)?;
+    let default = now.default_entry().map_err(|reason| NoTrial::new(config.path.clone(), reason, &[]))?;
+    same_kernel(default, &now, &running)?;
+    let source = source(default, &now, &running, &config.path)?;
+    present(&Files::new(root), &now, source)?;
+    let dracut = initramfs::rebuild(root).is_some_and(|c| c.argv.first().is_some_and(|p| p == "dracut"));
+    let own_words = own_words(&wanted.id, dracut);
+    let entry = copy::entry(source, &now, wanted, &own_words)?;
+    let after = block::with_block(before.as_deref(), &wanted.id, &entry.text);
+    let armed = block.set("next_entry", &entry_name).map_err(|reason| NoTrial::new(&grubenv, reason, &[]))?;
+    rehearse(root, &config.path, &custom, &after, (&block, &armed), &now, &entry_name)?;
+    // The loader gives the kernel its path too.
+    let length = running.kernel.len() + entry.words.iter().map(|w| w.len() + 1).sum::<usize>() + 16;
+    if length > LONGEST {
+        let reason = format!("the command line would have {length} bytes, the kernel takes {LONGEST}");
+        return Err(NoTrial::new(place(source), reason, &[]));
+    }
+    Ok(Trial {
+        entry: entry_name,
+        custom: FileEdit { path: custom, before, after },
+        grubenv,
+        words: entry.words,
+        own_words,
+        filesystem,
+        copied_from: place(source),
+    })
+}
+
+/// Words that lead back when nobody can: reboot after a panic, no emergency shell of dracut that waits.
+fn own_words(id: &str, dracut: bool) -> Vec<String> {
+    let mut words = vec![format!("peerfix.trial={id}"), "panic=30".to_owned()];
+    if dracut {
+        words.extend(["rd.shell=0", "rd.emergency=reboot"].map(str::to_owned));
+    }
+    words
+}
+
+fn follow(files: Files<'_>, config: &str, block: &Grubenv) -> Result<Menu, NoTrial> {
+    Menu::run(&files, config, Some(block)).map_err(|lost| NoTrial::new(lost.place, lost.reason, &[]))
+}
+
+fn place(entry: &MenuEntry) -> String {
+    format!("{}:{}", entry.place.0, entry.place.1)
+}
+
+/// The running kernel as GRUB named it, and its words.
+struct Running {
+    kernel: String,
+    words: Vec<String>,
+}
+
+fn running(root: &Root, wanted: &Wanted) -> Result<Running, NoTrial> {
+    let line = match root.text("proc/cmdline") {
+        Fact::Known { value, .. } => value,
+        Fact::Absent { .. } => return Err(NoTrial::new("proc/cmdline", "is not there", &[])),
+        Fact::Unknown(unknown) => return Err(NoTrial::new("proc/cmdline", unknown.to_string(), &[])),
+    };
+    let mut kernel = None;
+    let mut words = Vec::new();
+    for word in kernel_words(&line) {
+        if let Some(path) = word.strip_prefix("BOOT_IMAGE=") {
+            kernel = Some(without_device(path).to_owned());
+        } else if !word.starts_with("vt.handoff=") && !wanted.of_a_trial.contains(&word) {
+            words.push(word);
+        }
+    }
+    if let Some(trial) = words.iter().find(|w| w.starts_with("peerfix.trial=")) {
+        let reason = format!("this boot is itself a trial ({trial})");
+        return Err(NoTrial::new("proc/cmdline", reason, &["reboot, then try again"]));
+    }
+    let Some(kernel) = kernel else {
+        return Err(NoTrial::new("proc/cmdline", "no BOOT_IMAGE=: GRUB did not start this kernel", &[]));
+    };
+    Ok(Running { kernel, words })
+}
+
+/// A path of GRUB without `(hd0,gpt2)`.
+fn without_device(path: &str) -> &str {
+    path.strip_prefix('(').and_then(|rest| rest.split_once(')')).map_or(path, |(_, path)| path)
+}
+
+/// Kernel and words of an entry.
+fn started(menu: &Menu, entry: &MenuEntry) -> Result<(String, Vec<String>), String> {
+    let command = linux(entry).ok_or("does not start one kernel outside of conditions")?;
+    let mut words = menu.kernel_words(command)?.into_iter();
+    let kernel = words.next().ok_or("names no kernel")?;
+    // Words behind `--` belong to init and are left out on the running line too.
+    Ok((without_device(&kernel).to_owned(), words.take_while(|w| w != "--").collect()))
+}
+
+fn same_kernel(default: &MenuEntry, menu: &Menu, running: &Running) -> Result<(), NoTrial> {
+    let first = "reboot into the default first";
+    let refuse = |reason: String| Err(NoTrial::new(place(default), reason, &[first]));
+    match started(menu, default) {
+        Ok((kernel, _)) if kernel == running.kernel => Ok(()),
+        Ok((kernel, _)) => refuse(format!(
+            "the default entry starts {kernel}, running is {}: {first}",
+            running.kernel
+        )),
+        Err(reason) => refuse(format!("the default entry {reason}")),
+    }
+}
+
+/// The entry that was booted: the default if it is the one, else the first with this kernel and these words.
+fn source<'a>(
+    default: &'a MenuEntry,
+    menu: &'a Menu,
+    running: &Running,
+    config: &str,
+) -> Result<&'a MenuEntry, NoTrial> {
+    let same = |entry: &&MenuEntry| {
+        entry.certain
+            && started(menu, entry).is_ok_and(|(kernel, words)| {
+                kernel == running.kernel
+                    && words.iter().map(|w| comparable(w)).eq(running.words.iter().map(|w| comparable(w)))
+            })
+    };
+    std::iter::once(default).chain(menu.all()).find(same).ok_or_else(|| {
+        let theirs = started(menu, default).map(|(_, words)| words).unwrap_or_default();
+        let missing = |a: &[String], b: &[String]| {
+            let list: Vec<&str> = a.iter().filter(|w| !b.contains(w)).map(String::as_str).collect();
+            if list.is_empty() { "nothing".to_owned() } else { list.join(" ") }
+        };
+        let reason = format!(
+            "no entry has the running kernel and words; only running: {}; only in the default entry: {}",
+            missing(&running.words, &theirs),
+            missing(&theirs, &running.words)
+        );
+        NoTrial::new(config, reason, &["reboot into the default first"])
+    })
+}
+
+/// Kernel and initrds of the entry are where GRUB will look.
+fn present(files: &Files<'_>, menu: &Menu, entry: &MenuEntry) -> Result<(), NoTrial> {
+    for statement in &entry.block.statements {
+        let Statement::Command(command) = statement else { continue };
+        let Some(name) = command.words.first().and_then(crate::format::grub_cfg::Word::text) else { continue };
+        let (kernel, initrd) = (name.starts_with(b"linux"), name.starts_with(b"initrd"));
+        if !kernel && !initrd {
+            continue;
+        }
+        let last = if kernel { 2 } else { command.words.len() };
+        for word in command.words.get(1..last).unwrap_or_default() {
+            for value in menu.expand(word) {
+                let path = value.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+                let Some(path) = path else {
+                    let reason = "a path of it depends on what only GRUB knows";
+                    return Err(NoTrial::new(place(entry), reason, &[]));
+                };
+                if files.host_path(&path).is_none() {
+                    let what = if kernel { "kernel" } else { "initrd" };
+                    let reason = format!("its {what} {path} is not there");
+                    return Err(NoTrial::new(place(entry), reason, &["regenerate it, or grub.cfg"]));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Follows GRUB through the next two boots: the trial is taken once and forgotten, then the old default comes.
+fn rehearse(
+    root: &Root,
+    config: &str,
+    custom: &str,
+    after: &[u8],
+    (block, armed): (&Grubenv, &Grubenv),
+    now: &Menu,
+    entry: &str,
+) -> Result<(), NoTrial> {
+    let refuse = |reason: &str, steps: &[&str]| Err(NoTrial::new(config, reason, steps));
+    let trial = follow(Files::new(root).with(custom, after), config, armed)?;
+    if trial.saved("next_entry") != Some(&Some(Vec::new())) {
+        let reason = "does not read and clear next_entry in every case, so a trial would repeat";
+        return refuse(reason, &["regenerate it with the GRUB that is installed (update-grub)"]);
+    }
+    if !trial.sourced.contains(custom) {
+        return refuse("does not read custom.cfg", &["restore /etc/grub.d/41_custom and regenerate it"]);
+    }
+    match trial.default_entry() {
+        Ok(chosen) if chosen.place.0 == custom && chosen.id.as_deref() == Some(entry) => {}
+        Ok(chosen) => {
+            return refuse(&format!("would start {} in place of the trial", place(chosen)), &[]);
+        }
+        Err(reason) => return refuse(&reason, &[]),
+    }
+    let then = follow(Files::new(root).with(custom, after), config, block)?;
+    let same = match (then.default_entry(), now.default_entry()) {
+        (Ok(a), Ok(b)) => a.place == b.place && a.id == b.id,
+        _ => false,
+    };
+    if !same {
+        return refuse("an entry in custom.cfg would change which one the default is", &[]);
+    }
+    access(&trial, entry, config)?;
+    let failed = block.set("recordfail", "1").unwrap_or_else(|_| block.clone());
+    let failed = follow(Files::new(root).with(custom, after), config, &failed)?;
+    for (menu, variable) in
+        [(&trial, "GRUB_TIMEOUT"), (&then, "GRUB_TIMEOUT"), (&failed, "GRUB_RECORDFAIL_TIMEOUT")]
+    {
+        let timeout = menu.text("timeout");
+        if timeout.as_deref().and_then(|t| t.trim().parse::<i64>().ok()).is_none_or(|t| t < 0) {
+            let reason = match timeout.as_deref() {
+                Some("") => "sets no timeout: the menu would wait for a key".to_owned(),
+                Some(text) => format!("the menu would wait for a key (timeout={text}, {variable})"),
+                None => format!("how long the menu waits is not known ({variable})"),
+            };
+            let steps = [format!("set {variable} in /etc/default/grub to 0 or more and regenerate grub.cfg")];
+            return Err(NoTrial { steps: steps.into(), ..NoTrial::new(config, reason, &[]) });
+        }
+    }
+    Ok(())
+}
+
+/// The menu asks for no password and no signature on the way.
+fn access(menu: &Menu, entry: &str, config: &str) -> Result<(), NoTrial> {
+    let own = menu.entries.iter().find(|e| e.id.as_deref() == Some(entry));
+    let free = own.is_some_and(|e| e.options.iter().any(|o| o == "--unrestricted"));
+    if menu.text("superusers").is_none_or(|users| !users.is_empty()) && !free {
+        let reason = "superusers are set and the running entry is not --unrestricted: GRUB would ask for a password";
+        return Err(NoTrial::new(config, reason, &["give the entry --unrestricted (CLASS in /etc/grub.d/10_linux)"]));
+    }
+    match menu.text("check_signatures").as_deref() {
+        Some("" | "no") => Ok(()),
+        _ => {
+            let reason = "check_signatures is enforced: GRUB would refuse an unsigned custom.cfg";
+            Err(NoTrial::new(config, reason, &[]))
+        }
+    }
+}
