@@ -14,6 +14,7 @@
 //! - [`mod@bench`]: gpu and host become a record: arms, patterns, statistics, children with deadlines
 //! - [`verdict`]: two records become a verdict; pure
 //! - [`ledger`]: the only writer: journal, backup, apply, revert; history
+//! - [`mod@trial`]: one boot decides: baseline, arm, measure, judge, keep or take back
 //! - [`report`]: presents values as text, JSON and Markdown
 //! - [`cli`]: one file per command: parse, call one function, present
 
@@ -32,4 +33,5 @@ pub mod plan;
 pub mod report;
 pub mod root;
 pub mod rules;
+pub mod trial;
 pub mod verdict;

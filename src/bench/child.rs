@@ -33,10 +33,16 @@ pub(super) enum Heard {
 }
 
 impl Worker {
-    /// Starts a worker: this program again.
-    pub(super) fn start() -> std::io::Result<Self> {
+    /// Starts a worker: this program again; `bare` without the variables that steer transfers.
+    pub(super) fn start(bare: bool) -> std::io::Result<Self> {
         // The running file, also when it was replaced on disk meanwhile.
-        let mut child = Command::new("/proc/self/exe")
+        let mut command = Command::new("/proc/self/exe");
+        if bare {
+            for name in crate::host::environment::VARIABLES {
+                command.env_remove(name);
+            }
+        }
+        let mut child = command
             .arg0("peerfix")
             .arg(WORKER)
             .stdin(Stdio::piped())

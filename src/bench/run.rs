@@ -31,6 +31,9 @@ pub struct Options {
     pub budget_s: Option<f64>,
     /// Wait until the GPUs are free.
     pub wait: bool,
+    /// Leave out the variables of this process that steer transfers, so that records taken from a shell and from a
+    /// boot unit compare.
+    pub bare: bool,
 }
 
 /// Measures. `progress` is told what happens.
@@ -44,7 +47,7 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Record, 
         (Host::read(&root, &root), began.elapsed().as_secs_f64())
     });
     let viewer = std::thread::spawn(View::take);
-    let worker = Worker::start()
+    let worker = Worker::start(options.bare)
         .map_err(|error| Refusal::Unsupported(format!("no worker could be started: {error}")))?;
     let (api, listed) = match devices(&worker) {
         Ok(up) => up,
@@ -79,7 +82,8 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Record, 
         tasks: schedule::tasks(chosen.len(), options.quick),
     };
     let told = Told { api: Some(api), ..Told::default() };
-    let mut supervisor = Supervisor { told, counters: Counters::open(&names, &paths, None), progress };
+    let counters = Counters::open(&names, &paths, None);
+    let mut supervisor = Supervisor { told, counters, bare: options.bare, progress };
     supervisor.run(worker, job);
     let mut told = supervisor.told;
     told.phases.insert("host state, at the same time".to_owned(), host_seconds);
@@ -95,7 +99,7 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Record, 
         mode: if options.quick { "quick" } else { "full" }.to_owned(),
         budget_s: options.budget_s.unwrap_or(0.0),
         seed,
-        state: state::host_state(&host, told.api, &view),
+        state: state::host_state(&host, told.api, &view, options.bare),
         gpus: chosen.iter().map(|device| state::gpu_state(device, &host, &view, &salt)).collect(),
         pairs: assemble::pairs(&chosen, &mut told, &view),
         fabric: told

@@ -28,7 +28,7 @@ const KEPT: [&str; 14] = [
 ];
 
 /// The state of this host. `host` was read from the live machine.
-pub(super) fn host_state(host: &Host, api: Option<i32>, view: &View) -> State {
+pub(super) fn host_state(host: &Host, api: Option<i32>, view: &View, bare: bool) -> State {
     let mut state = State { api: api.map(i64::from), ..State::default() };
     let mut unknown = Vec::new();
     state.kernel = take(&host.kernel.release, &mut unknown);
@@ -42,7 +42,7 @@ pub(super) fn host_state(host: &Host, api: Option<i32>, view: &View) -> State {
     state.hypervisor = take(&host.virt.hypervisor, &mut unknown);
     state.driver = take(&host.nvidia.version, &mut unknown).or_else(|| view.driver.clone());
     parameters(host, &mut state);
-    for name in VARIABLES {
+    for name in VARIABLES.into_iter().filter(|_| !bare) {
         if let Some(value) = std::env::var_os(name) {
             state.environment.insert(name.to_owned(), value.to_string_lossy().into_owned());
         }

@@ -51,6 +51,8 @@ struct Present {
 pub(super) struct Supervisor<'a> {
     pub(super) told: Told,
     pub(super) counters: Counters,
+    /// Workers start without the variables that steer transfers.
+    pub(super) bare: bool,
     /// Told what happens, for the person who waits.
     pub(super) progress: &'a mut dyn FnMut(&str),
 }
@@ -102,7 +104,7 @@ impl Supervisor<'_> {
 
     /// A fresh worker for the tasks that are left.
     fn another(&mut self) -> Option<Worker> {
-        let worker = match Worker::start() {
+        let worker = match Worker::start(self.bare) {
             Ok(worker) => worker,
             Err(error) => {
                 self.told.notes.push(format!("no further worker could be started: {error}"));

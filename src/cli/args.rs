@@ -81,6 +81,9 @@ pub enum Command {
     History(StateArgs),
     /// One change in full
     Show(ShowArgs),
+    /// Go on with a pending trial boot (run by the boot unit)
+    #[command(hide = true)]
+    Gate(GateArgs),
     /// A worker of `bench`
     #[command(name = crate::bench::WORKER, hide = true)]
     BenchWorker,
@@ -152,6 +155,29 @@ pub struct ProvisionArgs {
     /// Exit with 77 when there is nothing to change
     #[arg(long)]
     pub unchanged_exit_77: bool,
+    /// Reboot into the trial now, and after its verdict into what it decided
+    #[arg(long, conflicts_with = "no_trial")]
+    pub reboot: bool,
+    /// Measure with fewer and smaller samples, before and in the trial
+    #[arg(long, conflicts_with = "no_trial")]
+    pub quick: bool,
+    /// Stop taking samples after so many seconds, before and in the trial
+    #[arg(long, conflicts_with = "no_trial", value_parser = seconds, value_name = "SECONDS")]
+    pub budget: Option<f64>,
+    /// Keep a change that makes transfers possible though slower than what they replace
+    #[arg(long, conflicts_with = "no_trial")]
+    pub accept_slower: bool,
+    /// Reboot out of the trial after so many seconds unless it is judged by then
+    #[arg(long, conflicts_with = "no_trial", default_value = "900", value_parser = clap::value_parser!(u32).range(120..86400), value_name = "SECONDS")]
+    pub deadline: u32,
+}
+
+/// `gate`.
+#[derive(Debug, Args)]
+pub struct GateArgs {
+    /// State and configuration below this directory instead of `/`
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
 }
 
 /// `compare`.

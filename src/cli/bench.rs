@@ -21,7 +21,7 @@ pub(super) fn run(global: &Global, args: &BenchArgs) -> Result<Exit, Failure> {
         )),
     })?;
     let options =
-        Options { gpus: args.gpus.clone(), quick: args.quick, budget_s: args.budget, wait: args.wait };
+        Options { gpus: args.gpus.clone(), quick: args.quick, budget_s: args.budget, wait: args.wait, bare: false };
     let mut bar = Bar { shown: false, on: std::io::stderr().is_terminal() && !global.quiet };
     let result = measure(&options, &mut |what| bar.show(what));
     bar.clear();

@@ -6,6 +6,7 @@ use super::place::Place;
 use super::print;
 use super::provision::failure;
 use super::show::readable;
+use super::trial::documents;
 use crate::ledger::history;
 use crate::report::{Format, document, text};
 
@@ -13,9 +14,10 @@ use crate::report::{Format, document, text};
 pub(super) fn run(global: &Global, args: &StateArgs) -> Result<Exit, Failure> {
     let config = Place::reading(None, args.root.as_deref())?.config;
     let entries = history::list(config.base()).map_err(failure)?;
+    let trials = documents(&config)?;
     print(&match global.form() {
-        Format::Json => document::json(&document::HistoryDocument::of(&entries)),
-        _ => text::ledger::history(&entries),
+        Format::Json => document::json(&document::HistoryDocument::of(&entries, &trials)),
+        _ => text::ledger::history(&entries, &trials),
     })?;
     Ok(readable(global, &entries))
 }

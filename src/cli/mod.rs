@@ -6,6 +6,7 @@ mod bench;
 mod compare;
 mod completions;
 mod exit;
+mod gate;
 mod history;
 mod place;
 mod plan;
@@ -15,6 +16,7 @@ mod rules;
 mod show;
 mod status;
 mod summary;
+mod trial;
 
 use crate::report::Format;
 use crate::root::Root;
@@ -61,6 +63,7 @@ fn run(cli: &Cli) -> Result<Exit, Failure> {
         Some(Command::Status(args)) => status::run(&cli.global, args),
         Some(Command::History(args)) => history::run(&cli.global, args),
         Some(Command::Show(args)) => show::run(&cli.global, args),
+        Some(Command::Gate(args)) => gate::run(&cli.global, args),
         Some(Command::Bench(args)) => bench::run(&cli.global, args),
         Some(Command::BenchWorker) => {
             crate::bench::worker::run();

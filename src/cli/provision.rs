@@ -4,22 +4,24 @@ use super::args::{Global, ProvisionArgs};
 use super::exit::{Exit, Failure};
 use super::place::Place;
 use super::{catalogue, note, print};
+use super::trial::trial_failure;
 use crate::ledger::{
-    Applied, ChangeRecord, CommandOutput, Ledger, LedgerError, Request, RunPolicy, check_run_in_target,
-    history,
+    self, Applied, CommandOutput, Ledger, LedgerError, RunPolicy, check_run_in_target, history,
 };
-use crate::plan::{Audit, Change, Combined, Operation, Policy, Refused, Selection, combine, select};
-use crate::report::document::{self, ProvisionDocument};
+use crate::plan::{Audit, Change, Combined, Policy, Refused, Selection, combine, select};
+use crate::report::document::{self, ArmedDocument, ProvisionDocument, TrialDocument};
 use crate::report::{Format, markdown, text};
 use crate::root::Root;
-use crate::rules::Kind;
+use crate::rules::{Catalogue, Kind};
+use crate::trial::{self, Begun, Live, Machine, Pending, TrialPolicy};
+use std::path::Path;
 
 /// Chooses, combines and applies; idempotent, all or nothing.
 pub(super) fn run(global: &Global, args: &ProvisionArgs) -> Result<Exit, Failure> {
     let place = Place::writing(global.host.as_deref(), args.root.as_deref())?;
-    if args.yes && !args.no_trial {
+    if args.yes && !args.no_trial && !place.config.is_live() {
         return Err(Failure::usage(
-            "trial boots are not part of this version: say --no-trial to write the permanent configuration at once",
+            "a trial boots the running system: say --no-trial to write the permanent configuration of a target",
         ));
     }
     if args.run_in_target {
@@ -56,6 +58,9 @@ pub(super) fn run(global: &Global, args: &ProvisionArgs) -> Result<Exit, Failure
         })?;
         note(global, "Nothing was written: say --yes to make these changes.");
         return Ok(Exit::Refused);
+    }
+    if !args.no_trial {
+        return armed(writer, args, &catalogue, &policy);
     }
     apply(writer, &audit, &policy, &selection, &chosen, &combined, args.unchanged_exit_77)
 }
@@ -107,6 +112,60 @@ pub(super) fn open(global: &Global, config: &Root) -> Result<Ledger, Failure> {
     Ok(ledger)
 }
 
+/// Takes the baseline and arms the first change (or set) for the next boot.
+fn armed(
+    mut writer: Writer<'_>,
+    args: &ProvisionArgs,
+    catalogue: &Catalogue,
+    policy: &Policy,
+) -> Result<Exit, Failure> {
+    let (global, place, run) = (writer.global, writer.place, writer.run);
+    let base = place.config.base();
+    let site = trial::Site { hardware: &place.hardware, config: &place.config, catalogue, run };
+    let allowed = TrialPolicy {
+        accepted: policy.accepted.clone(),
+        only: policy.only.clone(),
+        reboot: args.reboot,
+        accept_slower: args.accept_slower,
+        quick: args.quick,
+        budget_s: args.budget.unwrap_or(0.0),
+        deadline_s: args.deadline,
+        ..TrialPolicy::default()
+    };
+    let ledger = writer.open()?;
+    if let Some(waiting) = waiting(base)? {
+        return Err(Failure::refused(waiting));
+    }
+    let mut tell = |what: &str| note(global, &format!("baseline: {what}"));
+    let begun = trial::begin(&site, &allowed, &[], ledger, &mut Live, &mut tell).map_err(trial_failure)?;
+    let Begun::Armed { told, copied_from } = begun else {
+        note(global, "Nothing is free to be tried (see `peerfix plan`).");
+        return Ok(Exit::Refused);
+    };
+    let document = TrialDocument::of(&Ok(*told));
+    print(&match global.form() {
+        Format::Json => document::json(&ArmedDocument::of(&document, &copied_from, args.reboot)),
+        _ => text::trial::armed(&document, &copied_from),
+    })?;
+    if args.reboot {
+        note(global, "peerfix: reboots now");
+        Live.reboot().map_err(Failure::internal)?;
+    }
+    Ok(Exit::RebootNeeded)
+}
+
+/// A trial that must come to its end first.
+fn waiting(base: &Path) -> Result<Option<String>, Failure> {
+    let Some(mark) = ledger::pending(base).map_err(failure)? else { return Ok(None) };
+    Ok(match trial::pending(&mark) {
+        Some(Pending::Trial(id)) => Some(format!(
+            "trial boot {id} is not at its end: reboot, or give it up with `peerfix revert {id}` (peerfix status)"
+        )),
+        // The run that waits for its next boot is taken over by this one.
+        _ => None,
+    })
+}
+
 fn apply(
     mut writer: Writer<'_>,
     audit: &Audit,
@@ -116,21 +175,8 @@ fn apply(
     combined: &Combined,
     unchanged_exit_77: bool,
 ) -> Result<Exit, Failure> {
-    let names: Vec<&str> = chosen.iter().map(|c| c.name.as_str()).collect();
-    let request = Request {
-        title: names.join(", "),
-        changes: chosen.iter().map(|c| record(c, policy)).collect(),
-        operations: combined.operations.clone(),
-        revert_commands: combined
-            .operations
-            .iter()
-            .filter_map(|o| match o {
-                Operation::Run { argv, .. } => Some(argv.clone()),
-                Operation::Write { .. } => None,
-            })
-            .collect(),
-        run: writer.run,
-    };
+    let changes = chosen.iter().map(|c| trial::record(c, policy)).collect();
+    let request = trial::request(changes, combined, writer.run);
     let applied = writer.open()?.apply(&request).map_err(failure)?;
     let (ran, outstanding) = writer.outstanding()?;
     let applied = Applied { outputs: applied.outputs.into_iter().chain(ran).collect(), ..applied };
@@ -141,27 +187,6 @@ fn apply(
         (false, true) => Exit::Unchanged,
         (false, false) => Exit::Done,
     })
-}
-
-/// What the ledger remembers of a change.
-fn record(change: &Change, policy: &Policy) -> ChangeRecord {
-    let kind = serde_json::to_value(change.kind).ok();
-    ChangeRecord {
-        id: change.id.clone(),
-        name: change.name.clone(),
-        kind: kind.as_ref().and_then(|k| k.as_str()).unwrap_or_default().to_owned(),
-        rules: change.rules.clone(),
-        add: change.add.clone(),
-        remove: change.remove.clone(),
-        risks: change.risks.clone(),
-        consents: change.risks.iter().filter(|r| policy.accepted.contains(*r)).cloned().collect(),
-        details: serde_json::json!({
-            "explain": change.explain,
-            "loses": change.loses,
-            "expect": change.expect,
-            "effective_cmdline": change.effective_cmdline,
-        }),
-    }
 }
 
 /// Live on `/`; inside a target only when asked; else the commands are printed.

@@ -6,6 +6,7 @@ use super::place::Place;
 use super::print;
 use super::provision::failure;
 use super::show::readable;
+use super::trial::documents;
 use crate::ledger::history;
 use crate::report::{Format, document, text};
 
@@ -15,9 +16,10 @@ pub(super) fn run(global: &Global, args: &StateArgs) -> Result<Exit, Failure> {
     let config = &place.config;
     let entries = history::list(config.base()).map_err(failure)?;
     let outstanding = history::outstanding(config.base()).map_err(failure)?;
+    let trials = documents(config)?;
     print(&match global.form() {
-        Format::Json => document::json(&document::StatusDocument::of(&entries, &outstanding)),
-        _ => text::ledger::status(&entries, &outstanding, &place.root_option),
+        Format::Json => document::json(&document::StatusDocument::of(&entries, &outstanding, &trials)),
+        _ => text::ledger::status(&entries, &outstanding, &trials, &place.root_option),
     })?;
     Ok(readable(global, &entries))
 }

@@ -69,6 +69,14 @@ pub(super) fn run(argv: &[String], policy: RunPolicy, base: &Path, entry: &Dir) 
     done
 }
 
+/// Runs a program on the running system whose end and output are no matter of the change.
+pub(super) fn quietly(argv: &[&str]) {
+    let argv: Vec<String> = argv.iter().map(|word| (*word).to_owned()).collect();
+    if let Ok((child, lines)) = start(&argv, RunPolicy::Live, Path::new("/")) {
+        wait(child, &lines);
+    }
+}
+
 fn start(argv: &[String], policy: RunPolicy, base: &Path) -> io::Result<(Child, Receiver<Vec<u8>>)> {
     let Some((program, arguments)) = argv.split_first() else {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "empty command"));

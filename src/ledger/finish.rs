@@ -7,6 +7,7 @@ use super::document::RunPolicy;
 use super::error::{CommandFailure, LedgerError, state};
 use super::journal::{Step, append};
 use super::quote::command_line;
+use super::settle::settle;
 use super::store::Stored;
 
 /// Commands run, and commands left to a person.
@@ -29,6 +30,7 @@ impl Ledger {
         if let Some(failed) = outputs.last().filter(|output| !output.success) {
             return Err(self.take_back_failed(stored, policy, &outputs, failed));
         }
+        settle(&self.store.target);
         if !outputs.is_empty() {
             log(Step::CommandsRun { commands: outputs.iter().map(CommandOutput::ran).collect() })?;
             crashpoint!("commands-ran");

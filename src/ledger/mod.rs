@@ -9,6 +9,8 @@
 //! - `revert.sh`: takes the change back without peerfix
 //! - `commands.log`: output of the commands
 //!
+//! Beside the entries lie the folders of trial boots (`trials/ID`) and the mark of the one that is pending.
+//!
 //! Order of an apply: journal, copies of both versions, `change.json`, `revert.sh`, then a temporary file
 //! beside every target, then the renames, then the commit mark `files-written`, then the commands. Killed
 //! before the commit mark, the next run puts every file back; killed after it, the next run finishes.
@@ -20,6 +22,7 @@ mod digest;
 mod dir;
 mod document;
 mod entry;
+mod environment;
 mod error;
 mod finish;
 pub mod history;
@@ -36,9 +39,11 @@ mod revert;
 mod revert_plan;
 mod revert_script;
 mod run_in_target;
+mod settle;
 mod state_folder;
 mod store;
 mod target_file;
+mod trials;
 mod undo;
 mod words;
 
@@ -55,6 +60,7 @@ pub use request::{Applied, Request};
 pub use revert::{RevertOptions, RevertOutcome, preview_revert};
 pub use revert_plan::FileOutcome;
 pub use run_in_target::check_run_in_target;
+pub use trials::{pending, trial_file, trials};
 
 use error::state;
 use history::Damage;

@@ -12,6 +12,7 @@ use super::quote::command_line;
 use super::replace::{remove, stage, swap, temporary};
 use super::revert_plan::{FileOutcome, Planned, Selected, plan, select};
 use super::run_in_target::check_policy;
+use super::settle::settle;
 use super::store::{Store, Stored};
 use super::target_file::look;
 use super::undo::remove_made;
@@ -223,6 +224,7 @@ impl Ledger {
         let commands = commands(entries.iter().copied());
         let Some(first) = entries.first() else { return Ok((Vec::new(), Vec::new())) };
         let (left, outputs) = self.regenerate(first, &commands, run);
+        settle(&self.store.target);
         for entry in entries {
             let own = entry.document.revert_commands.iter().filter(|argv| left.contains(argv));
             let step = Step::Reverted {

@@ -20,7 +20,8 @@ pub(super) fn open(target: &Target) -> Result<(File, Dir), LedgerError> {
     Ok((lock, entries))
 }
 
-fn make(target: &Target) -> Result<Dir, LedgerError> {
+/// Opens the state folder, made when it is missing.
+pub(super) fn make(target: &Target) -> Result<Dir, LedgerError> {
     let mut place = target.locate(STATE)?;
     for parent in std::mem::take(&mut place.missing) {
         place.dir = child(&place.dir, &parent, 0o755)?;
@@ -28,7 +29,8 @@ fn make(target: &Target) -> Result<Dir, LedgerError> {
     child(&place.dir, &place.name, 0o700)
 }
 
-fn below(folder: &Dir, name: &str) -> Result<Dir, LedgerError> {
+/// Opens a folder in it, made when it is missing.
+pub(super) fn below(folder: &Dir, name: &str) -> Result<Dir, LedgerError> {
     child(folder, name, 0o700)
 }
 
@@ -50,7 +52,8 @@ fn child(dir: &Dir, name: &str, mode: u32) -> Result<Dir, LedgerError> {
     dir.dir(name).map_err(state(path, "open the folder"))
 }
 
-fn trusted(folder: &Dir) -> Result<(), LedgerError> {
+/// Refuses a folder that others could write to.
+pub(super) fn trusted(folder: &Dir) -> Result<(), LedgerError> {
     let stat = folder.own_stat().map_err(state(folder.path(), "look at the folder"))?;
     let me = Uid::effective().as_raw();
     let reason = if stat.st_uid != me {

@@ -15,29 +15,57 @@ pub struct Combined {
     pub effective_cmdline: Option<String>,
 }
 
-/// Combines the changes; words are joined, every file is edited once, every command runs once.
-pub fn combine(site: Site<'_>, changes: &[&Change]) -> Result<Combined, Refusal> {
-    let gather = |kind: Kind, pick: fn(&Change) -> &Vec<String>| {
-        let mut words: Vec<String> = Vec::new();
-        for word in changes.iter().filter(|c| c.kind == kind).flat_map(|c| pick(c)) {
-            if !words.contains(word) {
-                words.push(word.clone());
+/// Words to add and to remove, as a change lists them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Words {
+    /// To add.
+    pub add: Vec<String>,
+    /// To remove.
+    pub remove: Vec<String>,
+}
+
+impl Words {
+    /// Takes in more words, each once.
+    pub fn join(&mut self, add: &[String], remove: &[String]) {
+        for (list, more) in [(&mut self.add, add), (&mut self.remove, remove)] {
+            for word in more {
+                if !list.contains(word) {
+                    list.push(word.clone());
+                }
             }
         }
-        words
-    };
+    }
+
+    fn any(&self) -> bool {
+        !self.add.is_empty() || !self.remove.is_empty()
+    }
+}
+
+/// Combines the changes; words are joined, every file is edited once, every command runs once.
+pub fn combine(site: Site<'_>, changes: &[&Change]) -> Result<Combined, Refusal> {
+    let (mut line, mut options) = (Words::default(), Words::default());
+    for change in changes {
+        match change.kind {
+            Kind::KernelCmdline => line.join(&change.add, &change.remove),
+            Kind::Modprobe => options.join(&change.add, &change.remove),
+            _ => {}
+        }
+    }
+    combine_words(site, &line, &options)
+}
+
+/// The same for words of the kernel's command line and options of modules (`module.parameter=value`).
+pub fn combine_words(site: Site<'_>, line: &Words, options: &Words) -> Result<Combined, Refusal> {
     let mut combined = Combined::default();
     let mut edits: Vec<Edit> = Vec::new();
-    let (add, remove) = (gather(Kind::KernelCmdline, |c| &c.add), gather(Kind::KernelCmdline, |c| &c.remove));
-    if !add.is_empty() || !remove.is_empty() {
-        let edit = boot::edit(site.root, site.boot, &add, &remove)?;
+    if line.any() {
+        let edit = boot::edit(site.root, site.boot, &line.add, &line.remove)?;
         let (running, configured) = (site.host.kernel.cmdline.value(), site.boot.configured.value());
         combined.effective_cmdline = Some(cmdline::next_line(running, configured, &edit.effective));
         edits.push(edit);
     }
-    let (add, remove) = (gather(Kind::Modprobe, |c| &c.add), gather(Kind::Modprobe, |c| &c.remove));
-    if !add.is_empty() || !remove.is_empty() {
-        edits.push(boot::modprobe_edit(site.root, &modprobe::wanted(&add), &remove)?);
+    if options.any() {
+        edits.push(boot::modprobe_edit(site.root, &modprobe::wanted(&options.add), &options.remove)?);
     }
     // The initramfs is rebuilt before the loader's menu is written, which names it.
     for edit in &edits {

@@ -10,7 +10,7 @@ mod policy_risk;
 mod select;
 
 pub use audit::Audit;
-pub use combine::{Combined, combine};
+pub use combine::{Combined, Words, combine, combine_words};
 pub use operation::Operation;
 pub use select::{Policy, Refused, Selection, select};
 
@@ -79,6 +79,9 @@ pub struct Change {
     #[serde(skip)]
     #[schemars(skip)]
     pub pulls: Option<String>,
+    /// Set of changes that open a way only together; their trials are judged as one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub set: Option<String>,
     /// Why its edit cannot be made; a refused edit ends `provision`, it is never skipped.
     #[serde(skip)]
     #[schemars(skip)]
@@ -204,6 +207,7 @@ fn draft(site: Site<'_>, rule: &str, offer: &Offer) -> Option<Change> {
         reboot: true,
         revert: Vec::new(),
         pulls: offer.pulls.clone(),
+        set: offer.set.clone(),
         refusal: None,
     };
     for risk in &offer.consents {

@@ -74,6 +74,8 @@ pub struct Offer {
     pub remove: Vec<String>,
     /// `option:direction`.
     pub pulls: Option<String>,
+    /// Set of changes that are judged together.
+    pub set: Option<String>,
     /// Risk names.
     pub risks: Vec<String>,
     /// Those of the risks that need recorded consent.

@@ -98,6 +98,8 @@ pub struct Remedy {
     pub remove: Vec<String>,
     /// `option:direction`; two changes that pull one option in two directions exclude each other.
     pub pulls: Option<String>,
+    /// Name of a set: changes of one set open a way for transfers only together, so their trials are judged as one.
+    pub set: Option<String>,
     /// Risks that `--accept-risk` names.
     #[serde(default)]
     pub risk: Vec<Risk>,

@@ -5,6 +5,7 @@
 #![allow(dead_code)]
 #![allow(clippy::trivially_copy_pass_by_ref)]
 
+pub mod boots;
 pub mod contract;
 pub mod distro;
 pub mod fakes;

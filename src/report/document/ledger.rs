@@ -1,6 +1,6 @@
 //! `peerfix/status`, `peerfix/history`, `peerfix/change` and `peerfix/revert`.
 
-use super::{VERSION, Version};
+use super::{TrialDocument, VERSION, Version};
 use crate::ledger::RevertOutcome;
 use crate::ledger::history::{Entry, Shown, State};
 use schemars::JsonSchema;
@@ -18,14 +18,22 @@ pub struct StatusDocument<'a> {
     pub standing: Vec<&'a Entry>,
     /// Commands that a person must still run.
     pub outstanding: &'a [String],
+    /// Trial boots that are not at their end, and the last one that is.
+    pub trials: Vec<&'a TrialDocument>,
 }
 
 impl<'a> StatusDocument<'a> {
     /// The status of a ledger.
-    pub fn of(entries: &'a [Entry], outstanding: &'a [String]) -> Self {
+    pub fn of(entries: &'a [Entry], outstanding: &'a [String], trials: &'a [TrialDocument]) -> Self {
         let standing = entries.iter().filter(|e| stands(e)).collect();
-        Self { schema: "peerfix/status", version: VERSION, standing, outstanding }
+        Self { schema: "peerfix/status", version: VERSION, standing, outstanding, trials: current(trials) }
     }
+}
+
+/// Trials that matter now: those not at their end, and the newest.
+pub fn current(trials: &[TrialDocument]) -> Vec<&TrialDocument> {
+    let last = trials.len().saturating_sub(1);
+    trials.iter().enumerate().filter(|(at, trial)| *at == last || trial.open()).map(|(_, trial)| trial).collect()
 }
 
 /// A change that is in force, unfinished or damaged.
@@ -43,12 +51,14 @@ pub struct HistoryDocument<'a> {
     pub version: Version,
     /// All entries, the newest last.
     pub entries: &'a [Entry],
+    /// All trial boots, the newest last.
+    pub trials: &'a [TrialDocument],
 }
 
 impl<'a> HistoryDocument<'a> {
     /// The history of a ledger.
-    pub fn of(entries: &'a [Entry]) -> Self {
-        Self { schema: "peerfix/history", version: VERSION, entries }
+    pub fn of(entries: &'a [Entry], trials: &'a [TrialDocument]) -> Self {
+        Self { schema: "peerfix/history", version: VERSION, entries, trials }
     }
 }
 

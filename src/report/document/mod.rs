@@ -6,12 +6,14 @@ mod ledger;
 mod plan;
 mod provision;
 mod rules;
+mod trial;
 
 pub use audit::{AuditDocument, GpuDocument, HostDocument, PairDocument};
-pub use ledger::{HistoryDocument, RevertDocument, ShowDocument, StatusDocument, stands};
+pub use ledger::{HistoryDocument, RevertDocument, ShowDocument, StatusDocument, current, stands};
 pub use plan::PlanDocument;
 pub use provision::{LeftDocument, ProvisionDocument};
 pub use rules::{RuleBody, RuleDocument, RulesDocument};
+pub use trial::{ArmedDocument, StepDocument, TrialDocument, TrialReport};
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -2,15 +2,16 @@
 
 use crate::ledger::RevertOutcome;
 use crate::ledger::history::{Entry, Shown};
-use crate::report::document::stands;
+use super::trial::trials;
+use crate::report::document::{TrialDocument, current, stands};
 use crate::report::style::{self, wrap};
 use std::fmt::Write;
 
 /// Where the changes stand.
 ///
 /// `target` is the option that names the target's state, or empty on the running system.
-pub fn status(entries: &[Entry], outstanding: &[String], target: &str) -> String {
-    let mut out = String::new();
+pub fn status(entries: &[Entry], outstanding: &[String], tried: &[TrialDocument], target: &str) -> String {
+    let mut out = trials(current(tried));
     let standing: Vec<&Entry> = entries.iter().filter(|e| stands(e)).collect();
     if standing.is_empty() {
         let _ = writeln!(out, "No change of peerfix stands here.");
@@ -32,9 +33,9 @@ pub fn status(entries: &[Entry], outstanding: &[String], target: &str) -> String
 }
 
 /// Every entry.
-pub fn history(entries: &[Entry]) -> String {
-    let mut out = String::new();
-    if entries.is_empty() {
+pub fn history(entries: &[Entry], tried: &[TrialDocument]) -> String {
+    let mut out = trials(tried);
+    if entries.is_empty() && tried.is_empty() {
         let _ = writeln!(out, "No change was ever made here.");
     }
     for entry in entries {

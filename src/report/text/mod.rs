@@ -8,3 +8,4 @@ pub mod pairs;
 pub mod plan;
 pub mod record;
 pub mod rule;
+pub mod trial;

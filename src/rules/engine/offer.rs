@@ -69,6 +69,7 @@ fn fill<'a>(remedy: &'a CompiledRemedy, env: &Env<'a>, lines: &mut Lines) -> Res
         add,
         remove,
         pulls: remedy.remedy.pulls.clone(),
+        set: remedy.remedy.set.clone(),
         consents: super::distinct(risks.iter().filter(|risk| risk.consent).map(|risk| risk.name.clone())),
         risks: super::distinct(risks.iter().map(|risk| risk.name.clone())),
         loses: texts(&remedy.loses),

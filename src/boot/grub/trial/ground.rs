@@ -1,6 +1,5 @@
 //! The ground a trial stands on: whether GRUB can write its environment block there, and the two files.
 
-use super::super::super::initramfs::PROGRAM_DIRECTORIES;
 use super::{Filesystem, NoTrial, block};
 use crate::format::{grub_cfg, grubenv::Grubenv};
 use crate::root::{Fact, Root, TEXT_LIMIT};
@@ -91,6 +90,19 @@ fn mapping(root: &Root, name: &str) -> Option<String> {
 
 /// The environment block beside the configuration: there, whole, and nothing chosen.
 pub(super) fn block(root: &Root, directory: &str) -> Result<(String, Grubenv), NoTrial> {
+    let (path, block) = environment(root, directory)?;
+    match block.get("next_entry").filter(|v| !v.is_empty()) {
+        None => Ok((path, block)),
+        Some(other) => {
+            let other = String::from_utf8_lossy(&other).into_owned();
+            let clear = format!("reboot, or: grub-editenv /{path} unset next_entry");
+            Err(NoTrial::new(path, format!("the next boot is already chosen: {other}"), &[&clear]))
+        }
+    }
+}
+
+/// The environment block beside the configuration: there and whole.
+pub(super) fn environment(root: &Root, directory: &str) -> Result<(String, Grubenv), NoTrial> {
     let path = format!("{directory}/grubenv");
     no_link(root, &path)?;
     let create = format!("grub-editenv /{path} create");
@@ -102,14 +114,7 @@ pub(super) fn block(root: &Root, directory: &str) -> Result<(String, Grubenv), N
     };
     match Grubenv::parse(&bytes) {
         Err(reason) => refuse(reason, &create),
-        Ok(block) => match block.get("next_entry").filter(|v| !v.is_empty()) {
-            None => Ok((path, block)),
-            Some(other) => {
-                let other = String::from_utf8_lossy(&other).into_owned();
-                let clear = format!("reboot, or: grub-editenv /{path} unset next_entry");
-                refuse(format!("the next boot is already chosen: {other}"), &clear)
-            }
-        },
+        Ok(block) => Ok((path, block)),
     }
 }
 

@@ -13,7 +13,7 @@ use super::menu::{Files, Menu, MenuEntry, linux};
 use crate::format::grub_cfg::Statement;
 use crate::format::grubenv::Grubenv;
 use crate::format::kernel_cmdline::{comparable, kernel_words};
-use crate::root::{Fact, Root, TEXT_LIMIT};
+use crate::root::{Fact, Root};
 
 /// Longest command line of x86 with its final NUL (`COMMAND_LINE_SIZE`, arch/x86/include/asm/setup.h).
 const LONGEST: usize = 2048;
@@ -27,8 +27,8 @@ pub struct Wanted {
     pub add: Vec<String>,
     /// Words to leave out.
     pub remove: Vec<String>,
-    /// Words on the running line that an earlier trial put there: no part of any entry.
-    pub of_a_trial: Vec<String>,
+    /// The command line to find the entry of, when this boot is itself a trial: the line before it.
+    pub line: Option<String>,
 }
 
 /// A trial that can be armed.
@@ -140,6 +140,20 @@ pub fn describe(root: &Root, wanted: &Wanted) -> Result<Trial, NoTrial> {
     })
 }
 
+/// The kernel that the default entry starts, as GRUB names it (`/boot/vmlinuz-6.1.0-57-amd64`).
+///
+/// # Errors
+///
+/// It cannot be told.
+pub fn default_kernel(root: &Root) -> Result<String, NoTrial> {
+    let config = loaded::config(root)?;
+    let (_, block) = ground::environment(root, &config.directory)?;
+    let menu = follow(Files::new(root), &config.path, &block)?;
+    let refuse = |reason: String| NoTrial::new(config.path.clone(), reason, &[]);
+    let entry = menu.default_entry().map_err(refuse)?;
+    started(&menu, entry).map(|(kernel, _)| kernel).map_err(|reason| NoTrial::new(place(entry), reason, &[]))
+}
+
 /// Words that lead back when nobody can: reboot after a panic, no emergency shell of dracut that waits.
 fn own_words(id: &str, dracut: bool) -> Vec<String> {
     let mut words = vec![format!("peerfix.trial={id}"), "panic=30".to_owned()];
@@ -164,17 +178,20 @@ struct Running {
 }
 
 fn running(root: &Root, wanted: &Wanted) -> Result<Running, NoTrial> {
-    let line = match root.text("proc/cmdline") {
-        Fact::Known { value, .. } => value,
-        Fact::Absent { .. } => return Err(NoTrial::new("proc/cmdline", "is not there", &[])),
-        Fact::Unknown(unknown) => return Err(NoTrial::new("proc/cmdline", unknown.to_string(), &[])),
+    let line = match (&wanted.line, root.text("proc/cmdline")) {
+        (Some(line), _) => line.clone(),
+        (None, Fact::Known { value, .. }) => value,
+        (None, Fact::Absent { .. }) => return Err(NoTrial::new("proc/cmdline", "is not there", &[])),
+        (None, Fact::Unknown(unknown)) => {
+            return Err(NoTrial::new("proc/cmdline", unknown.to_string(), &[]));
+        }
     };
     let mut kernel = None;
     let mut words = Vec::new();
     for word in kernel_words(&line) {
         if let Some(path) = word.strip_prefix("BOOT_IMAGE=") {
             kernel = Some(without_device(path).to_owned());
-        } else if !word.starts_with("vt.handoff=") && !wanted.of_a_trial.contains(&word) {
+        } else if !word.starts_with("vt.handoff=") {
             words.push(word);
         }
     }

@@ -1,0 +1,42 @@
+//! Why a trial did not go on. Every text says what to do.
+
+use crate::boot::Refusal;
+use crate::boot::grub_trial::NoTrial;
+use crate::ledger::LedgerError;
+
+/// Failure or refusal.
+#[derive(Debug, thiserror::Error)]
+pub enum TrialError {
+    /// The ledger failed or refused.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    /// The boot loader cannot try it once, or not safely.
+    #[error("{0}")]
+    NoTrial(Box<NoTrial>),
+    /// The permanent edit cannot be made, so a trial would lead nowhere.
+    #[error("{place}: {reason}; no trial is armed{steps}",
+        place = .0.place, reason = .0.reason,
+        steps = .0.manual.iter().map(|step| format!("\n  by hand: {step}")).collect::<String>())]
+    Edit(Box<Refusal>),
+    /// Something else is in the way.
+    #[error("{0}")]
+    Refused(String),
+    /// A trial on disk cannot be understood.
+    #[error("trial {id}: {reason}; it is left alone (`peerfix status`)")]
+    Damaged {
+        /// Its id.
+        id: String,
+        /// Why.
+        reason: String,
+    },
+    /// A step that cannot follow the one before: an error of this program.
+    #[error("trial {id}: {next} cannot follow {now}")]
+    Order {
+        /// Its id.
+        id: String,
+        /// Where it stands.
+        now: String,
+        /// The step that was to be written.
+        next: String,
+    },
+}
