@@ -63,7 +63,8 @@ fn wrong(mut record: Record) -> Record {
         if ["ce-read", "ce-write", "sm-read", "sm-write", "first-page"].contains(&arm.name.as_str()) {
             arm.outcome = Ended::Corrupt;
             arm.samples.clear();
-            arm.errors = vec![DataError { mechanism: "untouched".to_owned(), words: 512, ..DataError::default() }];
+            arm.errors =
+                vec![DataError { mechanism: "untouched".to_owned(), words: 512, ..DataError::default() }];
         }
     }
     record
@@ -87,7 +88,12 @@ impl Run {
     }
 
     fn site(&self) -> Site<'_> {
-        Site { hardware: &self.root, config: &self.root, catalogue: &self.catalogue, run: RunPolicy::PrintOnly }
+        Site {
+            hardware: &self.root,
+            config: &self.root,
+            catalogue: &self.catalogue,
+            run: RunPolicy::PrintOnly,
+        }
     }
 }
 
@@ -268,7 +274,9 @@ fn a_reset_while_measuring_is_blamed_on_the_arm() {
     // The machine stops in the middle of the measurement: the journal holds what it was doing.
     let journal = "var/lib/peerfix/trials/t1/journal";
     let boot = host.tree.read("proc/sys/kernel/random/boot_id");
-    for step in [r#""state":"trialing","member":0"#, r#""state":"measuring","what":"ce-write 02:00.0 -> 03:00.0""#] {
+    for step in
+        [r#""state":"trialing","member":0"#, r#""state":"measuring","what":"ce-write 02:00.0 -> 03:00.0""#]
+    {
         let line = format!("{{\"at\":\"2030-01-02T03:04:05Z\",\"boot\":\"{}\",{step}}}\n", boot.trim());
         let text = host.tree.read(journal) + &line;
         std::fs::write(host.tree.path().join(journal), text).unwrap();

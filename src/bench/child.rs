@@ -42,12 +42,8 @@ impl Worker {
                 command.env_remove(name);
             }
         }
-        let mut child = command
-            .arg0("peerfix")
-            .arg(WORKER)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()?;
+        let mut child =
+            command.arg0("peerfix").arg(WORKER).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let input = child.stdin.take();
         let (send, events) = channel();
         if let Some(output) = child.stdout.take() {

@@ -167,6 +167,9 @@ pub struct ProvisionArgs {
     /// Keep a change that makes transfers possible though slower than what they replace
     #[arg(long, conflicts_with = "no_trial")]
     pub accept_slower: bool,
+    /// Do not let the hardware watchdog restart a trial that hangs
+    #[arg(long, conflicts_with = "no_trial")]
+    pub no_watchdog: bool,
     /// Reboot out of the trial after so many seconds unless it is judged by then
     #[arg(long, conflicts_with = "no_trial", default_value = "900", value_parser = clap::value_parser!(u32).range(120..86400), value_name = "SECONDS")]
     pub deadline: u32,

@@ -20,8 +20,13 @@ pub(super) fn run(global: &Global, args: &BenchArgs) -> Result<Exit, Failure> {
             "/{FOLDER}: records cannot be written: {error}; run as root, or name a file with -o FILE"
         )),
     })?;
-    let options =
-        Options { gpus: args.gpus.clone(), quick: args.quick, budget_s: args.budget, wait: args.wait, bare: false };
+    let options = Options {
+        gpus: args.gpus.clone(),
+        quick: args.quick,
+        budget_s: args.budget,
+        wait: args.wait,
+        bare: false,
+    };
     let mut bar = Bar { shown: false, on: std::io::stderr().is_terminal() && !global.quiet };
     let result = measure(&options, &mut |what| bar.show(what));
     bar.clear();

@@ -36,7 +36,8 @@ pub(super) fn run(global: &Global, args: &GateArgs) -> Result<Exit, Failure> {
     let mut told = vec![TrialDocument::of(&Ok(*told))];
     told.extend(next.map(|next| TrialDocument::of(&Ok(*next))));
     for trial in &told {
-        let line = format!("peerfix: trial boot {} of {}: {}", trial.id, trial.changes.join(" + "), trial.words);
+        let line =
+            format!("peerfix: trial boot {} of {}: {}", trial.id, trial.changes.join(" + "), trial.words);
         announce(&line, &word(trial.state), &trial.id);
     }
     let all = documents(&place.config)?;

@@ -3,8 +3,8 @@
 use super::args::{Global, ProvisionArgs};
 use super::exit::{Exit, Failure};
 use super::place::Place;
-use super::{catalogue, note, print};
 use super::trial::trial_failure;
+use super::{catalogue, note, print};
 use crate::ledger::{
     self, Applied, CommandOutput, Ledger, LedgerError, RunPolicy, check_run_in_target, history,
 };
@@ -127,6 +127,7 @@ fn armed(
         only: policy.only.clone(),
         reboot: args.reboot,
         accept_slower: args.accept_slower,
+        watchdog: !args.no_watchdog,
         quick: args.quick,
         budget_s: args.budget.unwrap_or(0.0),
         deadline_s: args.deadline,

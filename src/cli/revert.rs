@@ -3,10 +3,10 @@
 use super::args::{Global, RevertArgs};
 use super::exit::{Exit, Failure};
 use super::place::Place;
-use super::{catalogue, print};
 use super::provision::{failure, open, run_policy};
 use super::show::readable;
 use super::trial::{named, trial_failure};
+use super::{catalogue, print};
 use crate::ledger::{RevertOptions, RevertOutcome, check_run_in_target, history, preview_revert};
 use crate::report::{Format, document, text};
 use crate::root::Root;

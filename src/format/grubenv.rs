@@ -73,17 +73,16 @@ impl Grubenv {
             escaped.push(byte);
         }
         let mut content = self.bytes.get(..self.end).unwrap_or_default().to_vec();
-        match self.find(name) {
-            Some(line) => drop(content.splice(line.value, escaped)),
-            None => {
-                content.extend_from_slice(name.as_bytes());
-                content.push(b'=');
-                content.extend(escaped);
-                content.push(b'\n');
-                // `grub_envblk_set` keeps one byte free when it adds a line.
-                if content.len() >= SIZE {
-                    return Err(full(name));
-                }
+        if let Some(line) = self.find(name) {
+            drop(content.splice(line.value, escaped));
+        } else {
+            content.extend_from_slice(name.as_bytes());
+            content.push(b'=');
+            content.extend(escaped);
+            content.push(b'\n');
+            // `grub_envblk_set` keeps one byte free when it adds a line.
+            if content.len() >= SIZE {
+                return Err(full(name));
             }
         }
         Self::filled(content).ok_or_else(|| full(name))

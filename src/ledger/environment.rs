@@ -44,7 +44,9 @@ impl Ledger {
         if new.bytes().len() != bytes.len() {
             return Err(failed("write it", io::Error::other("its length would change")));
         }
-        file.write_all_at(new.bytes(), 0).and_then(|()| file.sync_all()).map_err(|e| failed("write it", e))?;
+        file.write_all_at(new.bytes(), 0)
+            .and_then(|()| file.sync_all())
+            .map_err(|e| failed("write it", e))?;
         settle(&self.store.target);
         Ok(())
     }

@@ -37,7 +37,8 @@ pub(super) fn settle(target: &Target) {
             let _ = syncfs(&dir);
         }
     }
-    let kind = directory(target, "boot").and_then(|boot| fstatfs(&boot).ok()).map(|found| found.filesystem_type());
+    let kind =
+        directory(target, "boot").and_then(|boot| fstatfs(&boot).ok()).map(|found| found.filesystem_type());
     if target.live && (kind == Some(EXT4_SUPER_MAGIC) || kind == Some(XFS_SUPER_MAGIC)) {
         commands::quietly(&["sh", "-c", FREEZE, "peerfix", "/boot"]);
     }

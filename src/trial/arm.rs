@@ -21,8 +21,13 @@ const NEXT: &str = "next_entry";
 ///
 /// Why not.
 pub(super) fn check(site: &Site<'_>, add: &[String], remove: &[String]) -> Result<String, TrialError> {
-    let wanted =
-        Wanted { id: "check".to_owned(), add: add.to_vec(), remove: remove.to_vec(), line: None };
+    let wanted = Wanted {
+        id: "check".to_owned(),
+        add: add.to_vec(),
+        remove: remove.to_vec(),
+        line: None,
+        watchdog: true,
+    };
     let trial = grub_trial::describe(site.config, &wanted).map_err(|no| TrialError::NoTrial(Box::new(no)))?;
     Ok(trial.copied_from)
 }
@@ -31,7 +36,13 @@ pub(super) fn check(site: &Site<'_>, add: &[String], remove: &[String]) -> Resul
 pub(super) fn arm(site: &Site<'_>, book: &mut Book<'_>, member: usize) -> Result<(), TrialError> {
     let trial = book.told.trial.clone();
     let (add, remove) = trial.words(member);
-    let wanted = Wanted { id: trial.id.clone(), add, remove, line: Some(trial.cmdline.clone()) };
+    let wanted = Wanted {
+        id: trial.id.clone(),
+        add,
+        remove,
+        line: Some(trial.cmdline.clone()),
+        watchdog: trial.policy.watchdog,
+    };
     let described =
         grub_trial::describe(site.config, &wanted).map_err(|no| TrialError::NoTrial(Box::new(no)))?;
     book.step(Step::Arming { member })?;
@@ -74,7 +85,9 @@ pub(super) fn disarm(
     let places = match armed {
         Some(place) => vec![place],
         None => match grub_trial::entry_id(id) {
-            Ok(choice) => ["boot/grub/grubenv", "boot/grub2/grubenv"].map(|p| (p.to_owned(), choice.clone())).into(),
+            Ok(choice) => {
+                ["boot/grub/grubenv", "boot/grub2/grubenv"].map(|p| (p.to_owned(), choice.clone())).into()
+            }
             Err(_) => Vec::new(),
         },
     };

@@ -53,7 +53,8 @@ pub fn begin(
         return Ok(Begun::Nothing { audit: Box::new(audit), selection });
     }
     let boot_id = site.boot_id();
-    let (Some(kernel), Some(line)) = (audit.host.kernel.release.value(), audit.host.kernel.cmdline.value()) else {
+    let (Some(kernel), Some(line)) = (audit.host.kernel.release.value(), audit.host.kernel.cmdline.value())
+    else {
         return Err(TrialError::Refused("the running kernel or its command line is not known".to_owned()));
     };
     if boot_id.is_empty() {
@@ -101,7 +102,8 @@ fn choose(
         .map_err(|refused| TrialError::Edit(Box::new(refused.refusal)))?;
     let chosen: Vec<&Change> = changes.iter().filter(|c| selection.chosen.contains(&c.id)).collect();
     let Some(first) = chosen.first() else { return Ok((selection, Vec::new())) };
-    let together = |change: &&&Change| change.id == first.id || (first.set.is_some() && change.set == first.set);
+    let together =
+        |change: &&&Change| change.id == first.id || (first.set.is_some() && change.set == first.set);
     let members = chosen.iter().filter(together).map(|change| record(change, policy)).collect();
     Ok((selection, members))
 }

@@ -22,8 +22,8 @@ pub(super) struct Book<'a> {
 impl<'a> Book<'a> {
     /// Writes a new trial down and marks it as pending.
     pub(super) fn create(ledger: &'a mut Ledger, trial: Trial) -> Result<Self, TrialError> {
-        let boot = trial.boot_id.clone();
-        let mut book = Self { ledger, told: Told { trial, events: Vec::new() }, boot };
+        let this_boot = trial.boot_id.clone();
+        let mut book = Self { ledger, told: Told { trial, events: Vec::new() }, boot: this_boot };
         book.put("trial.json", &book.told.trial.clone())?;
         book.step(Step::Proposed)?;
         // From here on the boot unit looks after it, also after a reset in the middle of the baseline.

@@ -51,6 +51,8 @@ pub struct TrialPolicy {
     pub accept_slower: bool,
     /// Percent of speed that staged transfers may lose.
     pub max_staged_loss: f64,
+    /// Let the hardware watchdog restart a trial that hangs, where there is one.
+    pub watchdog: bool,
     /// Measure in quick mode.
     pub quick: bool,
     /// Seconds of measuring, for each record; 0 is no limit.
@@ -67,6 +69,7 @@ impl Default for TrialPolicy {
             reboot: false,
             accept_slower: false,
             max_staged_loss: 3.0,
+            watchdog: true,
             quick: false,
             budget_s: 0.0,
             deadline_s: 900,

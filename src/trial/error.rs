@@ -14,9 +14,7 @@ pub enum TrialError {
     #[error("{0}")]
     NoTrial(Box<NoTrial>),
     /// The permanent edit cannot be made, so a trial would lead nowhere.
-    #[error("{place}: {reason}; no trial is armed{steps}",
-        place = .0.place, reason = .0.reason,
-        steps = .0.manual.iter().map(|step| format!("\n  by hand: {step}")).collect::<String>())]
+    #[error("{}: {}; no trial is armed{}", .0.place, .0.reason, steps(.0))]
     Edit(Box<Refusal>),
     /// Something else is in the way.
     #[error("{0}")]
@@ -39,4 +37,8 @@ pub enum TrialError {
         /// The step that was to be written.
         next: String,
     },
+}
+
+fn steps(refusal: &Refusal) -> String {
+    refusal.manual.iter().flat_map(|step| ["\n  by hand: ", step]).collect()
 }

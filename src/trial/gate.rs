@@ -131,16 +131,12 @@ fn step(
         }
         State::Trialing => {
             disarm_book(site, book)?;
-            match book.told.measuring().map(str::to_owned) {
-                Some(what) => {
-                    let reason = format!("the machine was reset while the trial measured {what}");
-                    book.end_and_go_on(Step::Reverted { reason, rejected: true })
-                }
-                None => {
-                    let reason = "the machine was reset in the trial boot before it was judged".to_owned();
-                    book.end_and_go_on(Step::DidNotBoot { reason })
-                }
+            if let Some(what) = book.told.measuring().map(str::to_owned) {
+                let reason = format!("the machine was reset while the trial measured {what}");
+                return book.end_and_go_on(Step::Reverted { reason, rejected: true });
             }
+            let reason = "the machine was reset in the trial boot before it was judged".to_owned();
+            book.end_and_go_on(Step::DidNotBoot { reason })
         }
         State::Judged | State::Keeping => carry_out(site, book),
         State::Kept if !same_boot => verify(site, book),

@@ -132,7 +132,9 @@ pub fn list(target: &Path) -> Result<Vec<Result<Told, Unreadable>>, LedgerError>
 pub fn read(target: &Path, id: &str) -> Result<Result<Told, Unreadable>, LedgerError> {
     let unreadable = |reason: String| Ok(Err(Unreadable { id: id.to_owned(), reason }));
     let Some(bytes) = trial_file(target, id, "trial.json")? else {
-        return unreadable("trial.json is not there: it was interrupted while it was written down".to_owned());
+        return unreadable(
+            "trial.json is not there: it was interrupted while it was written down".to_owned(),
+        );
     };
     let trial = match Trial::parse(&bytes) {
         Ok(trial) if trial.id == id => trial,

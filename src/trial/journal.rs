@@ -211,8 +211,7 @@ impl State {
             S::Armed => &[S::Arming],
             S::Trialing | S::NotTaken => &[S::Armed],
             S::Judged => &[S::Trialing],
-            S::Stepped => &[S::Judged],
-            S::Keeping => &[S::Judged],
+            S::Stepped | S::Keeping => &[S::Judged],
             S::Kept => &[S::Keeping],
             S::Verified | S::NotRunning => &[S::Kept],
             S::TakenBack => &[S::Kept, S::Verified, S::NotRunning],
@@ -271,7 +270,7 @@ impl State {
 }
 
 /// Where the events lead; none without any.
-pub fn state(events: &[Event]) -> Option<State> {
+pub(super) fn state(events: &[Event]) -> Option<State> {
     events.iter().rev().find_map(|event| event.step.state())
 }
 
@@ -295,7 +294,7 @@ pub(super) fn line(boot: &str, step: &Step) -> Result<String, serde_json::Error>
 /// # Errors
 ///
 /// The line and why.
-pub fn parse(bytes: &[u8]) -> Result<Vec<Event>, String> {
+pub(super) fn parse(bytes: &[u8]) -> Result<Vec<Event>, String> {
     let text = String::from_utf8_lossy(bytes);
     let whole = text.ends_with('\n');
     let lines: Vec<&str> = text.lines().collect();

@@ -155,7 +155,10 @@ fn standing(site: &Site<'_>, id: &str) -> Result<Option<String>, TrialError> {
     let entries = crate::ledger::history::list(site.config.base())?;
     let ours = entries.into_iter().rev().find(|entry| {
         entry.state == crate::ledger::history::State::Applied
-            && entry.changes.iter().any(|c| c.details.get("trial").is_some_and(|t| t == id) && c.kind != "trial-boot")
+            && entry
+                .changes
+                .iter()
+                .any(|c| c.details.get("trial").is_some_and(|t| t == id) && c.kind != "trial-boot")
     });
     Ok(ours.map(|entry| entry.id))
 }

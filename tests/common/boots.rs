@@ -76,7 +76,8 @@ impl Boots {
     pub fn start(&self) -> Started {
         let block = Grubenv::parse(&std::fs::read(self.tree.path().join(ENV)).unwrap()).unwrap();
         let choice = block.get("next_entry").filter(|v| !v.is_empty());
-        let custom = std::fs::read_to_string(self.tree.path().join("boot/grub/custom.cfg")).unwrap_or_default();
+        let custom =
+            std::fs::read_to_string(self.tree.path().join("boot/grub/custom.cfg")).unwrap_or_default();
         let chosen = choice.as_ref().and_then(|id| {
             let id = format!("--id {}", String::from_utf8_lossy(id));
             let entry = &custom[custom.find(&id)?..];

@@ -98,6 +98,7 @@ entries() { grep -c "^[[:space:]]*linux.*$1" "$T/boot/grub/grub.cfg"; }
 unpack() {
   rm -rf "$WORK/ram"; mkdir "$WORK/ram"
   mkdir -p "$T/tmp/ram"
+  # shellcheck disable=SC2016 # expands inside
   chroot "$T" sh -c 'rm -rf /tmp/ram; unmkinitramfs "$(ls /boot/initrd.img-* | head -n 1)" /tmp/ram'
   cp -a "$T/tmp/ram/." "$WORK/ram"; rm -rf "$T/tmp/ram"
 }
@@ -165,7 +166,7 @@ check 'the menu is without the word' test "$(entries iommu=pt)" = 0
 
 # From a rescue shell: the system at $T, no peerfix.
 provision 7 'once more' --host "$Z890" --yes --run-in-target
-ID=$(ls "$T/var/lib/peerfix/ledger" | tail -n 1)
+ID=$(find "$T/var/lib/peerfix/ledger" -mindepth 1 -maxdepth 1 -name '[0-9]*' -printf '%f\n' | sort | tail -n 1)
 sh "$T/var/lib/peerfix/ledger/$ID/revert.sh" >"$WORK/out" 2>&1
 check 'revert.sh without ROOT touches nothing (exit 3)' test $? = 3
 prints "ROOT=$T"
@@ -179,7 +180,7 @@ prints 'taken back'
 # From a shell inside the mounted system, the commands run.
 chroot "$T" update-grub >/dev/null 2>&1
 provision 7 'and once more' --host "$Z890" --yes --run-in-target
-ID=$(ls "$T/var/lib/peerfix/ledger" | tail -n 1)
+ID=$(find "$T/var/lib/peerfix/ledger" -mindepth 1 -maxdepth 1 -name '[0-9]*' -printf '%f\n' | sort | tail -n 1)
 chroot "$T" sh "/var/lib/peerfix/ledger/$ID/revert.sh" >"$WORK/out" 2>&1
 check 'revert.sh in a chroot does it all (exit 0)' test $? = 0
 same 'bytes, modes, owners and times are back'

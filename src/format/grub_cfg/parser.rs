@@ -137,7 +137,9 @@ impl Parser<'_> {
         let Some(Token::Open(open)) = self.peek().cloned() else { return Err(self.trouble("expected `{`")) };
         self.at += 1;
         let statements = self.list(&[], Some(open))?;
-        let Some(Token::Close(close)) = self.peek().cloned() else { return Err(self.trouble("expected `}`")) };
+        let Some(Token::Close(close)) = self.peek().cloned() else {
+            return Err(self.trouble("expected `}`"));
+        };
         self.at += 1;
         Ok(Block { range: open + 1..close, statements })
     }

@@ -33,7 +33,12 @@ impl<'a> StatusDocument<'a> {
 /// Trials that matter now: those not at their end, and the newest.
 pub fn current(trials: &[TrialDocument]) -> Vec<&TrialDocument> {
     let last = trials.len().saturating_sub(1);
-    trials.iter().enumerate().filter(|(at, trial)| *at == last || trial.open()).map(|(_, trial)| trial).collect()
+    trials
+        .iter()
+        .enumerate()
+        .filter(|(at, trial)| *at == last || trial.open())
+        .map(|(_, trial)| trial)
+        .collect()
 }
 
 /// A change that is in force, unfinished or damaged.

@@ -91,12 +91,7 @@ pub struct TrialReport {
 impl TrialReport {
     /// One trial with its judgements.
     pub fn of(trial: &Result<Told, Unreadable>, judgements: Vec<Value>) -> Self {
-        Self {
-            schema: "peerfix/trial-report",
-            version: VERSION,
-            trial: TrialDocument::of(trial),
-            judgements,
-        }
+        Self { schema: "peerfix/trial-report", version: VERSION, trial: TrialDocument::of(trial), judgements }
     }
 }
 

@@ -1,8 +1,8 @@
 //! The ledger: status, history, one change, a revert.
 
+use super::trial::trials;
 use crate::ledger::RevertOutcome;
 use crate::ledger::history::{Entry, Shown};
-use super::trial::trials;
 use crate::report::document::{TrialDocument, current, stands};
 use crate::report::style::{self, wrap};
 use std::fmt::Write;

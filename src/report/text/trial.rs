@@ -45,7 +45,8 @@ pub fn show(report: &TrialReport) -> String {
 /// What follows from an armed trial: how to start it, what it does, and every way back.
 pub fn armed(trial: &TrialDocument, copied_from: &str) -> String {
     let mut out = String::new();
-    let _ = writeln!(out, "armed: {} is tried at the next boot, once ({})", trial.changes.join(" + "), trial.id);
+    let _ =
+        writeln!(out, "armed: {} is tried at the next boot, once ({})", trial.changes.join(" + "), trial.id);
     let _ = writeln!(out, "  a copy of the entry at {copied_from}; the default entry stays as it is");
     let _ = writeln!(out, "way back: switch the machine off and on; the old entry boots");
     let _ = writeln!(out, "  before the reboot: sudo peerfix revert {}", trial.id);
@@ -56,7 +57,13 @@ pub fn armed(trial: &TrialDocument, copied_from: &str) -> String {
 pub fn motd(trials: &[TrialDocument]) -> String {
     let mut out = String::new();
     for trial in crate::report::document::current(trials) {
-        let _ = writeln!(out, "peerfix: trial boot {} of {}: {}", trial.id, trial.changes.join(" + "), trial.words);
+        let _ = writeln!(
+            out,
+            "peerfix: trial boot {} of {}: {}",
+            trial.id,
+            trial.changes.join(" + "),
+            trial.words
+        );
     }
     if !out.is_empty() {
         let _ = writeln!(out, "peerfix: more: peerfix status");

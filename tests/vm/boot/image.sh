@@ -13,6 +13,7 @@ mkdir -p "$folder"
 cd "$folder"
 
 if [ ! -e root.tar ]; then
+    # shellcheck disable=SC2016 # $1 is the hook's
     mmdebstrap --variant=minbase --mode=root --format=tar \
         --include=systemd,systemd-sysv,dbus,udev,kmod,linux-image-amd64,grub-pc,pciutils,procps,initramfs-tools,e2fsprogs,zstd \
         --aptopt='Apt::Install-Recommends "false"' \

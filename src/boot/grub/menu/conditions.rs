@@ -50,7 +50,6 @@ fn one(files: &Files<'_>, words: &[&str]) -> Option<bool> {
         ["!", rest @ ..] => one(files, rest).map(|holds| !holds),
         ["-z"] => Some(true),
         ["-z", text] => Some(text.is_empty()),
-        ["-n", text] => Some(!text.is_empty()),
         ["-f" | "-e", path] => Some(files.host_path(path).is_some()),
         ["-s", path] => match files.host_path(path).map(|host| files.read(&host)) {
             None | Some(Fact::Absent { .. }) => Some(false),
@@ -59,7 +58,7 @@ fn one(files: &Files<'_>, words: &[&str]) -> Option<bool> {
         },
         [a, "=" | "==", b] => Some(a == b),
         [a, "!=", b] => Some(a != b),
-        [text] => Some(!text.is_empty()),
+        ["-n", text] | [text] => Some(!text.is_empty()),
         _ => None,
     }
 }

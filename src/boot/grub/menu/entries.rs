@@ -63,20 +63,6 @@ impl MenuEntry {
         self.place == other.place
     }
 
-    /// The value of an option that takes one: `--users a,b` or `--users=a,b`.
-    pub(in crate::boot::grub) fn option(&self, name: &str) -> Option<&str> {
-        let mut options = self.options.iter();
-        while let Some(option) = options.next() {
-            if option == name {
-                return options.next().map(String::as_str);
-            }
-            if let Some(value) = option.strip_prefix(name).and_then(|rest| rest.strip_prefix('=')) {
-                return Some(value);
-            }
-        }
-        None
-    }
-
     fn named(&self, name: &str) -> bool {
         self.id.as_deref() == Some(name) || self.title.as_deref() == Some(name)
     }
@@ -119,7 +105,8 @@ impl Menu {
         let mut entries: &[MenuEntry] = &self.entries;
         let mut rest = wanted.as_str();
         loop {
-            let (name, below) = rest.split_once('>').map_or((rest, None), |(name, below)| (name, Some(below)));
+            let (name, below) =
+                rest.split_once('>').map_or((rest, None), |(name, below)| (name, Some(below)));
             let at = match name.parse::<usize>() {
                 Ok(at) => at,
                 Err(_) => entries.iter().position(|e| e.named(name)).unwrap_or(0),

@@ -29,8 +29,16 @@ const FEATURES: [&str; 10] = [
     "feature_timeout_style",
 ];
 /// Variables that GRUB sets from the machine and the disk: not known here.
-const MACHINE: [&str; 8] =
-    ["root", "grub_platform", "grub_cpu", "cmdpath", "lang", "pxe_default_server", "net_default_ip", "shim_lock"];
+const MACHINE: [&str; 8] = [
+    "root",
+    "grub_platform",
+    "grub_cpu",
+    "cmdpath",
+    "lang",
+    "pxe_default_server",
+    "net_default_ip",
+    "shim_lock",
+];
 
 /// Text of a variable or word; none when it is not known.
 pub(super) type Value = Option<Vec<u8>>;

@@ -51,9 +51,7 @@ pub(super) fn entry(
     while text.last().is_some_and(u8::is_ascii_whitespace) {
         text.pop();
     }
-    text.extend_from_slice(
-        b"\n\tif [ -z \"$peerfix_missing\" ]; then boot; fi\n\tsleep 5\n\treboot\n}\n",
-    );
+    text.extend_from_slice(b"\n\tif [ -z \"$peerfix_missing\" ]; then boot; fi\n\tsleep 5\n\treboot\n}\n");
     Ok(Entry { text, words })
 }
 
@@ -66,7 +64,7 @@ fn head(source: &MenuEntry, id: &str) -> Vec<u8> {
     }
     head.push_str(" {");
     let first = source.bytes.get(source.block.range.start);
-    if !first.is_some_and(|b| *b == b'\n') {
+    if first.is_none_or(|b| *b != b'\n') {
         head.push_str("\n\t");
     }
     head.into_bytes()

@@ -11,7 +11,8 @@ const WRITABLE: [&str; 6] = ["ext2", "ext3", "ext4", "vfat", "msdos", "xfs"];
 pub(super) fn writable(root: &Root, directory: &str) -> Result<Filesystem, NoTrial> {
     let found = mounted(root, directory)?;
     let refuse = |why: &str| {
-        let reason = format!("{why}, where GRUB cannot clear next_entry: the trial would repeat at every boot");
+        let reason =
+            format!("{why}, where GRUB cannot clear next_entry: the trial would repeat at every boot");
         Err(NoTrial { unsupported: false, ..NoTrial::new(format!("{directory}/grubenv"), reason, &[]) })
     };
     if !WRITABLE.contains(&found.kind.as_str()) {
@@ -36,7 +37,9 @@ pub(super) fn writable(root: &Root, directory: &str) -> Result<Filesystem, NoTri
     if name.contains('/') {
         return refuse(&format!("is on {}, a volume of LVM or the like", found.source));
     }
-    for (prefix, what) in [("md", "MD"), ("bcache", "bcache"), ("loop", "a loop device"), ("root", "/dev/root")] {
+    for (prefix, what) in
+        [("md", "MD"), ("bcache", "bcache"), ("loop", "a loop device"), ("root", "/dev/root")]
+    {
         if name.starts_with(prefix) {
             return refuse(&format!("is on {what} ({})", found.source));
         }
@@ -83,7 +86,8 @@ fn mapping(root: &Root, name: &str) -> Option<String> {
     let devices = devices.value()?.iter().filter(|d| d.starts_with("dm-"));
     devices
         .filter(|d| {
-            d.as_str() == name || root.line(&format!("sys/class/block/{d}/dm/name")).value().is_some_and(|n| n == name)
+            d.as_str() == name
+                || root.line(&format!("sys/class/block/{d}/dm/name")).value().is_some_and(|n| n == name)
         })
         .find_map(|d| root.line(&format!("sys/class/block/{d}/dm/uuid")).value().cloned())
 }
@@ -139,7 +143,8 @@ pub(super) fn custom(root: &Root, path: &str) -> Result<Option<Vec<u8>>, NoTrial
         for name in root.list(directory).value().into_iter().flatten() {
             let script = format!("{directory}/{name}");
             let text = root.bytes(&script, TEXT_LIMIT);
-            let text = String::from_utf8_lossy(text.value().map(Vec::as_slice).unwrap_or_default()).into_owned();
+            let text =
+                String::from_utf8_lossy(text.value().map(Vec::as_slice).unwrap_or_default()).into_owned();
             if let Some(line) = text.lines().position(writes_custom) {
                 let reason = format!("{script}:{} writes it, and would lose the trial", line + 1);
                 return refuse(reason, &[]);

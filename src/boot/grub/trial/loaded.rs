@@ -67,9 +67,9 @@ fn stubs(root: &Root) -> Vec<String> {
 fn right_disk(root: &Root, stub: &str, named: &str, path: &str) -> Result<(), NoTrial> {
     let device = named.strip_prefix('(').and_then(|rest| rest.split_once(')')).map(|(device, _)| device);
     let Some(uuid) = device.and_then(|d| d.strip_prefix("fs-uuid:")) else { return Ok(()) };
-    let Fact::Known { value: names, .. } = root.list("dev/disk/by-uuid") else { return Ok(()) };
+    let Fact::Known { value: known, .. } = root.list("dev/disk/by-uuid") else { return Ok(()) };
     let elsewhere = |reason: String| Err(NoTrial::new(stub, reason, &[]));
-    if !names.iter().any(|name| name == uuid) {
+    if !known.iter().any(|name| name == uuid) {
         return elsewhere(format!("leads to the file system {uuid}, which is not here"));
     }
     let device = root.link_name(&format!("dev/disk/by-uuid/{uuid}"));

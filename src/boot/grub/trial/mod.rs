@@ -29,6 +29,8 @@ pub struct Wanted {
     pub remove: Vec<String>,
     /// The command line to find the entry of, when this boot is itself a trial: the line before it.
     pub line: Option<String>,
+    /// Let the hardware watchdog restart a trial that hangs, where there is one.
+    pub watchdog: bool,
 }
 
 /// A trial that can be armed.
@@ -105,7 +107,7 @@ pub fn describe(root: &Root, wanted: &Wanted) -> Result<Trial, NoTrial> {
     let (grubenv, block) = ground::block(root, &config.directory)?;
     let custom = format!("{}/custom.cfg", config.directory);
     let before = ground::custom(root, &custom)?;
-    let now = follow(Files::new(root), &config.path, &block)?;
+    let now = follow(&Files::new(root), &config.path, &block)?;
     if now.loader_entries {
         return Err(NoTrial {
             unsupported: true,
@@ -118,7 +120,8 @@ pub fn describe(root: &Root, wanted: &Wanted) -> Result<Trial, NoTrial> {
     let source = source(default, &now, &running, &config.path)?;
     present(&Files::new(root), &now, source)?;
     let dracut = initramfs::rebuild(root).is_some_and(|c| c.argv.first().is_some_and(|p| p == "dracut"));
-    let own_words = own_words(&wanted.id, dracut);
+    let watchdog = wanted.watchdog && root.exists("sys/class/watchdog/watchdog0");
+    let own_words = own_words(&wanted.id, dracut, watchdog);
     let entry = copy::entry(source, &now, wanted, &own_words)?;
     let after = block::with_block(before.as_deref(), &wanted.id, &entry.text);
     let armed = block.set("next_entry", &entry_name).map_err(|reason| NoTrial::new(&grubenv, reason, &[]))?;
@@ -148,23 +151,27 @@ pub fn describe(root: &Root, wanted: &Wanted) -> Result<Trial, NoTrial> {
 pub fn default_kernel(root: &Root) -> Result<String, NoTrial> {
     let config = loaded::config(root)?;
     let (_, block) = ground::environment(root, &config.directory)?;
-    let menu = follow(Files::new(root), &config.path, &block)?;
+    let menu = follow(&Files::new(root), &config.path, &block)?;
     let refuse = |reason: String| NoTrial::new(config.path.clone(), reason, &[]);
     let entry = menu.default_entry().map_err(refuse)?;
     started(&menu, entry).map(|(kernel, _)| kernel).map_err(|reason| NoTrial::new(place(entry), reason, &[]))
 }
 
-/// Words that lead back when nobody can: reboot after a panic, no emergency shell of dracut that waits.
-fn own_words(id: &str, dracut: bool) -> Vec<String> {
+/// Words that lead back when nobody can: reboot after a panic, no emergency shell of dracut that waits, and a watchdog
+/// that systemd opens first thing (systemd(1), `systemd.watchdog_sec=`; an older one leaves the word alone).
+fn own_words(id: &str, dracut: bool, watchdog: bool) -> Vec<String> {
     let mut words = vec![format!("peerfix.trial={id}"), "panic=30".to_owned()];
     if dracut {
         words.extend(["rd.shell=0", "rd.emergency=reboot"].map(str::to_owned));
     }
+    if watchdog {
+        words.push("systemd.watchdog_sec=60".to_owned());
+    }
     words
 }
 
-fn follow(files: Files<'_>, config: &str, block: &Grubenv) -> Result<Menu, NoTrial> {
-    Menu::run(&files, config, Some(block)).map_err(|lost| NoTrial::new(lost.place, lost.reason, &[]))
+fn follow(files: &Files<'_>, config: &str, block: &Grubenv) -> Result<Menu, NoTrial> {
+    Menu::run(files, config, Some(block)).map_err(|lost| NoTrial::new(lost.place, lost.reason, &[]))
 }
 
 fn place(entry: &MenuEntry) -> String {
@@ -224,10 +231,9 @@ fn same_kernel(default: &MenuEntry, menu: &Menu, running: &Running) -> Result<()
     let refuse = |reason: String| Err(NoTrial::new(place(default), reason, &[first]));
     match started(menu, default) {
         Ok((kernel, _)) if kernel == running.kernel => Ok(()),
-        Ok((kernel, _)) => refuse(format!(
-            "the default entry starts {kernel}, running is {}: {first}",
-            running.kernel
-        )),
+        Ok((kernel, _)) => {
+            refuse(format!("the default entry starts {kernel}, running is {}: {first}", running.kernel))
+        }
         Err(reason) => refuse(format!("the default entry {reason}")),
     }
 }
@@ -265,7 +271,9 @@ fn source<'a>(
 fn present(files: &Files<'_>, menu: &Menu, entry: &MenuEntry) -> Result<(), NoTrial> {
     for statement in &entry.block.statements {
         let Statement::Command(command) = statement else { continue };
-        let Some(name) = command.words.first().and_then(crate::format::grub_cfg::Word::text) else { continue };
+        let Some(name) = command.words.first().and_then(crate::format::grub_cfg::Word::text) else {
+            continue;
+        };
         let (kernel, initrd) = (name.starts_with(b"linux"), name.starts_with(b"initrd"));
         if !kernel && !initrd {
             continue;
@@ -300,7 +308,7 @@ fn rehearse(
     entry: &str,
 ) -> Result<(), NoTrial> {
     let refuse = |reason: &str, steps: &[&str]| Err(NoTrial::new(config, reason, steps));
-    let trial = follow(Files::new(root).with(custom, after), config, armed)?;
+    let trial = follow(&Files::new(root).with(custom, after), config, armed)?;
     if trial.saved("next_entry") != Some(&Some(Vec::new())) {
         let reason = "does not read and clear next_entry in every case, so a trial would repeat";
         return refuse(reason, &["regenerate it with the GRUB that is installed (update-grub)"]);
@@ -315,7 +323,7 @@ fn rehearse(
         }
         Err(reason) => return refuse(&reason, &[]),
     }
-    let then = follow(Files::new(root).with(custom, after), config, block)?;
+    let then = follow(&Files::new(root).with(custom, after), config, block)?;
     let same = match (then.default_entry(), now.default_entry()) {
         (Ok(a), Ok(b)) => a.place == b.place && a.id == b.id,
         _ => false,
@@ -325,7 +333,7 @@ fn rehearse(
     }
     access(&trial, entry, config)?;
     let failed = block.set("recordfail", "1").unwrap_or_else(|_| block.clone());
-    let failed = follow(Files::new(root).with(custom, after), config, &failed)?;
+    let failed = follow(&Files::new(root).with(custom, after), config, &failed)?;
     for (menu, variable) in
         [(&trial, "GRUB_TIMEOUT"), (&then, "GRUB_TIMEOUT"), (&failed, "GRUB_RECORDFAIL_TIMEOUT")]
     {
@@ -348,14 +356,17 @@ fn access(menu: &Menu, entry: &str, config: &str) -> Result<(), NoTrial> {
     let own = menu.entries.iter().find(|e| e.id.as_deref() == Some(entry));
     let free = own.is_some_and(|e| e.options.iter().any(|o| o == "--unrestricted"));
     if menu.text("superusers").is_none_or(|users| !users.is_empty()) && !free {
-        let reason = "superusers are set and the running entry is not --unrestricted: GRUB would ask for a password";
-        return Err(NoTrial::new(config, reason, &["give the entry --unrestricted (CLASS in /etc/grub.d/10_linux)"]));
+        let reason =
+            "superusers are set and the running entry is not --unrestricted: GRUB would ask for a password";
+        return Err(NoTrial::new(
+            config,
+            reason,
+            &["give the entry --unrestricted (CLASS in /etc/grub.d/10_linux)"],
+        ));
     }
-    match menu.text("check_signatures").as_deref() {
-        Some("" | "no") => Ok(()),
-        _ => {
-            let reason = "check_signatures is enforced: GRUB would refuse an unsigned custom.cfg";
-            Err(NoTrial::new(config, reason, &[]))
-        }
+    if let Some("" | "no") = menu.text("check_signatures").as_deref() {
+        return Ok(());
     }
+    let reason = "check_signatures is enforced: GRUB would refuse an unsigned custom.cfg";
+    Err(NoTrial::new(config, reason, &[]))
 }
