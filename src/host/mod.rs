@@ -8,7 +8,6 @@ pub mod driver_drift;
 pub mod environment;
 pub mod faults;
 pub mod gpu;
-pub mod health;
 pub mod iommu;
 pub mod isolation;
 pub mod kernel;
