@@ -25,7 +25,7 @@ const SYSTEM: &[(&str, &[&str], &str)] = &[
         "positioned reads from a file that root opened: a dword is a bus cycle",
     ),
     ("host/log/kmsg.rs", &["std::fs", "OpenOptions", "nix"], "live: one record per read, without waiting"),
-    ("host/log/subprocess.rs", &["Command::new"], "live: journalctl, with a deadline"),
+    ("host/subprocess.rs", &["Command::new"], "live: journalctl and systemctl, with a deadline"),
     ("bench/child.rs", &["Command::new"], "starts this program again as a worker, and ends it"),
     ("bench/cpus.rs", &["nix"], "which CPU the host's part of a small copy is timed on"),
     (

@@ -6,7 +6,7 @@ const MEMINFO: &str = "proc/meminfo";
 const SHM: &str = "dev/shm";
 
 /// `MemTotal` in bytes (the kernel prints KiB and calls them kB).
-pub(super) fn total(root: &Root) -> Fact<i64> {
+pub(in crate::host) fn total(root: &Root) -> Fact<i64> {
     let text = match root.text(MEMINFO) {
         Fact::Known { value, .. } => value,
         // Every kernel makes this file.

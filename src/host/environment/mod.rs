@@ -1,7 +1,7 @@
 //! Environment of GPU processes and units, and the size of `/dev/shm`.
 
 mod assignments;
-mod memory;
+pub(super) mod memory;
 mod processes;
 mod quoting;
 mod units;

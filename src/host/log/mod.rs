@@ -3,9 +3,9 @@
 mod boot;
 mod follow;
 mod journal;
+mod journalctl;
 mod kmsg;
 mod prefix;
-mod subprocess;
 
 pub use follow::Follower;
 
@@ -115,8 +115,8 @@ impl Source {
             Self::Json(path) => journal::parse(&captured(root, path)?, path, None),
             Self::Kmsg => kmsg::read(),
             Self::Journal => {
-                let output = subprocess::journal()?;
-                journal::parse(&output.bytes, subprocess::NAME, output.cut)
+                let output = journalctl::journal()?;
+                journal::parse(&output.bytes, journalctl::NAME, output.cut)
             }
         }
     }
