@@ -11,7 +11,7 @@ pub mod template;
 
 pub use catalogue::{Catalogue, RISKS};
 pub use engine::{evaluate, evaluate_projected, worst};
-pub use model::{Kind, Severity, Status};
+pub use model::{About, Kind, Severity, Status};
 pub use source::{RuleError, Source};
 
 use crate::boot::Boot;

@@ -22,6 +22,9 @@ pub struct Rule {
     pub title: String,
     /// Severity of its findings unless a check says otherwise.
     pub severity: Severity,
+    /// What is at stake.
+    #[serde(default)]
+    pub about: About,
     /// Why it matters.
     pub rationale: String,
     /// What would show that a finding is mistaken.
@@ -189,6 +192,21 @@ pub enum Severity {
     High,
     /// Wrong data or loss of the host.
     Critical,
+}
+
+/// What is at stake when a rule fires: what a change for it must show to be kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum About {
+    /// Right data, working devices, a host that stays up: worth keeping where nothing gets faster.
+    Correctness,
+    /// Transfers that are refused or missing: worth keeping where what they replace is no faster.
+    Reach,
+    /// Speed alone.
+    Speed,
+    /// What is configured, counted or shown: changes no transfer. What a rule is about that does not say.
+    #[default]
+    Reporting,
 }
 
 /// Kind of a change.
