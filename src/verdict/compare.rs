@@ -10,6 +10,7 @@ use super::outcome::{Step, step};
 use super::overall::{self, incidental};
 use super::replaced;
 use super::speed::{self, Threshold, percent};
+use super::spread::Spread;
 use super::stats::median;
 use crate::bench::record::{Arm, Outcome, Record};
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,15 +22,24 @@ pub struct Settings {
     pub threshold_percent: f64,
     /// Smallest change of a latency that matters, microseconds, where that is more.
     pub threshold_us: f64,
-    /// Noise floor known from elsewhere (the spread between baseline boots), percent.
+    /// Noise floor known from elsewhere, percent.
     pub floor_percent: f64,
+    /// What staging through host memory may lose or gain without being called slower or faster, percent, where
+    /// that is more than the threshold.
+    pub staged_percent: f64,
     /// Chance that any speed is called better or worse although nothing changed.
     pub family_error: f64,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { threshold_percent: 3.0, threshold_us: 0.2, floor_percent: 0.0, family_error: 0.05 }
+        Self {
+            threshold_percent: 3.0,
+            threshold_us: 0.2,
+            floor_percent: 0.0,
+            staged_percent: 0.0,
+            family_error: 0.05,
+        }
     }
 }
 
@@ -55,6 +65,11 @@ struct Meeting<'a> {
 
 /// Compares two records.
 pub fn compare(before: &Record, after: &Record, settings: &Settings) -> Verdict {
+    compare_over(before, after, settings, &Spread::default())
+}
+
+/// Compares two records, where earlier boots told what each arm does by itself.
+pub fn compare_over(before: &Record, after: &Record, settings: &Settings, boots: &Spread) -> Verdict {
     let differences = differences(before, after);
     let mut verdict = Verdict {
         schema: SCHEMA.to_owned(),
@@ -86,11 +101,16 @@ pub fn compare(before: &Record, after: &Record, settings: &Settings) -> Verdict 
         verdict.measure.floor_latency_percent = percent(floors.1);
         #[allow(clippy::cast_precision_loss)]
         let tail = settings.family_error / 2.0 / judged.max(1) as f64;
-        let limit = |arm: &Arm| Threshold {
-            percent: settings.threshold_percent.max(if incidental(&arm.name) { INCIDENTAL.0 } else { 0.0 }),
-            micros: settings.threshold_us.max(if incidental(&arm.name) { INCIDENTAL.1 } else { 0.0 }),
-            floor: if arm.unit == "GB/s" { floors.0 } else { floors.1 },
-            tail,
+        let limit = |before: &Arm, after: &Arm| {
+            let least = if incidental(&after.name) { INCIDENTAL } else { (0.0, 0.0) };
+            let staged = if replaced::is_staged(&after.name) { settings.staged_percent } else { 0.0 };
+            let class = if after.unit == "GB/s" { floors.0 } else { floors.1 };
+            Threshold {
+                percent: settings.threshold_percent.max(least.0).max(staged),
+                micros: settings.threshold_us.max(least.1),
+                floor: class.max(boots.floor(&before.name)).max(boots.floor(&after.name)),
+                tail,
+            }
         };
         verdict.arms = meetings.iter().filter_map(|m| m.judge(&noise, limit, tail)).collect();
     }
@@ -149,7 +169,7 @@ impl Meeting<'_> {
     }
 
     /// The verdict; none for an arm that was measured in neither record.
-    fn judge(&self, noise: &Noise, limit: impl Fn(&Arm) -> Threshold, tail: f64) -> Option<ArmVerdict> {
+    fn judge(&self, noise: &Noise, limit: impl Fn(&Arm, &Arm) -> Threshold, tail: f64) -> Option<ArmVerdict> {
         let shown = self.after.or(self.before)?;
         let mut change = None;
         let (mut call, mut cause, mut why) = match &self.step {
@@ -158,7 +178,7 @@ impl Meeting<'_> {
             Step::Speed if !self.is_speed() => (Call::Same, Cause::Data, "right in both".to_owned()),
             Step::Speed | Step::Possible => match (self.replaces.or(self.before), self.after) {
                 (Some(before), Some(after)) if self.is_speed() => {
-                    let (call, found, why) = speed::judge(before, after, noise, limit(after));
+                    let (call, found, why) = speed::judge(before, after, noise, limit(before, after));
                     change = found;
                     (call, Cause::Speed, why)
                 }
@@ -173,9 +193,9 @@ impl Meeting<'_> {
             let lead = format!("impossible before, possible now; compared with {}", replaced.name);
             why = if why.is_empty() { lead } else { format!("{lead}: {why}") };
         }
-        let grown = self
-            .after
-            .and_then(|after| counters::grown(self.before.map(|before| &before.deltas), &after.deltas, tail));
+        // A refused arm moved nothing, so that its counters say nothing: what it would have replaced did.
+        let was = self.replaces.or(self.before).map(|before| &before.deltas);
+        let grown = self.after.and_then(|after| counters::grown(was, &after.deltas, tail));
         if let Some((grave, what)) = grown
             && call != Call::Corrupt
             && !(grave == Call::Inconclusive && call == Call::Worse)

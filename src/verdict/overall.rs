@@ -3,11 +3,11 @@
 //! Wrong data outranks everything, a hang everything else. Data that was wrong and is right now outranks
 //! speed: right before fast. Then worse, inconclusive, better, same.
 
-use super::document::{About, ArmVerdict, Call, Cause, Overall, Verdict};
+use super::document::{About, ArmVerdict, Call, Cause, Difference, Overall, Verdict};
 use crate::bench::record::Outcome;
 
 /// Arms through host memory or within one device: wrong data there is no matter of the peer path.
-const CONTROL: [&str; 3] = ["staged", "staged-double", "self"];
+pub(super) const CONTROL: [&str; 3] = ["staged", "staged-double", "self"];
 
 /// Small copies that the driver stages are what a peer path replaces, never the path that is judged: which of its ways
 /// the driver takes changes from run to run by a third. The loop shows how fast the host submits, not how fast the path
@@ -39,19 +39,19 @@ fn replaced_slower(arm: &ArmVerdict) -> bool {
 
 fn incomparable(verdict: &Verdict) -> String {
     let Some(first) = verdict.incomparable.first() else { return String::new() };
-    let shown = |value: &str| if value.is_empty() { "nothing".to_owned() } else { format!("\"{value}\"") };
     let more = match verdict.incomparable.len() {
         1 => String::new(),
         2 => " (and 1 more field)".to_owned(),
         many => format!(" (and {} more fields)", many - 1),
     };
-    format!(
-        "{} was {} before and {} after{more}: {}",
-        first.field,
-        shown(&first.before),
-        shown(&first.after),
-        first.why
-    )
+    format!("{}{more}: {}", differs(first), first.why)
+}
+
+/// "state.kernel was "6.12.3" before and "6.12.9" after".
+pub(super) fn differs(difference: &Difference) -> String {
+    let shown = |value: &str| if value.is_empty() { "nothing".to_owned() } else { format!("\"{value}\"") };
+    let Difference { field, before, after, .. } = difference;
+    format!("{field} was {} before and {} after", shown(before), shown(after))
 }
 
 fn of_arms(arms: &[ArmVerdict]) -> (Overall, About, String) {
@@ -131,7 +131,7 @@ fn of_arms(arms: &[ArmVerdict]) -> (Overall, About, String) {
 }
 
 /// "ce-read 02:00.0 to 03:00.0 is slower by 10.1 % (interval -11.2 to -9.0 %), and 3 more arms".
-fn sentence(arms: &[&ArmVerdict], one: &str, many: &str) -> String {
+pub(super) fn sentence(arms: &[&ArmVerdict], one: &str, many: &str) -> String {
     let size = |arm: &ArmVerdict| arm.change.map_or(f64::INFINITY, |c| c.percent.abs());
     let Some(worst) = arms.iter().copied().reduce(|a, b| if size(b) > size(a) { b } else { a }) else {
         return String::new();

@@ -12,6 +12,11 @@ pub const SMALL: u64 = 64 << 10;
 /// Arms of one direction of bulk data, which staging carries as well. (`bidirectional` adds up two.)
 const BULK: [&str; 4] = ["ce-read", "ce-write", "sm-read", "sm-write"];
 
+/// Staging through host memory, by us or by the driver.
+pub fn is_staged(arm: &str) -> bool {
+    arm.starts_with("staged") || arm.starts_with("driver-staged")
+}
+
 /// The fastest arm of the pair's `before` arms that `arm` replaces.
 pub fn by<'a>(arm: &Arm, before: &'a [Arm]) -> Option<&'a Arm> {
     let small = arm.name.starts_with("latency-copy-") && arm.bytes <= SMALL;
@@ -22,7 +27,7 @@ pub fn by<'a>(arm: &Arm, before: &'a [Arm]) -> Option<&'a Arm> {
     before
         .iter()
         .filter(|b| b.outcome == Outcome::Measured && b.unit == arm.unit)
-        .filter(|b| b.name.starts_with("staged") || b.name.starts_with("driver-staged"))
+        .filter(|b| is_staged(&b.name))
         .filter(|b| if small { b.bytes == arm.bytes } else { b.bytes > SMALL })
         .filter_map(|b| median(&b.samples).map(|m| (if larger_is_better { m } else { -m }, b)))
         .max_by(|(a, _), (b, _)| a.total_cmp(b))
