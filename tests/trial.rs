@@ -7,10 +7,11 @@ mod common;
 
 use common::boots::{Boots, Started};
 use common::hosts;
-use common::record::calm;
+use common::record::{bdf, calm};
 use peerfix::bench::choose::Refusal;
 use peerfix::bench::record::{DataError, Outcome as Ended, Record};
-use peerfix::host::health::Health;
+use peerfix::bench::run::{Finding, finding};
+use peerfix::host::health::{Health, Part};
 use peerfix::ledger::{Ledger, RevertOptions, RunPolicy, history};
 use peerfix::root::Root;
 use peerfix::rules::Catalogue;
@@ -37,7 +38,11 @@ impl Machine for Played<'_> {
     }
 
     fn health(&mut self) -> Health {
-        Health::read(&Root::open(self.host.tree.path()).unwrap())
+        healthy()
+    }
+
+    fn pause(&mut self) -> bool {
+        false
     }
 
     fn judged(&mut self) {}
@@ -48,13 +53,42 @@ impl Machine for Played<'_> {
     }
 }
 
+/// A host of which everything is known.
+fn healthy() -> Health {
+    Health {
+        cpus: Part::Known { value: vec![0, 1] },
+        memory: Part::Known { value: 64 << 30 },
+        pci: Part::Known { value: Vec::new() },
+        disks: Part::Known { value: Vec::new() },
+        mounts: Part::Known { value: Vec::new() },
+        interfaces: Part::Known { value: Vec::new() },
+        route_v4: Part::Absent,
+        route_v6: Part::Absent,
+        failed_units: Part::Known { value: Vec::new() },
+        ..Health::default()
+    }
+}
+
+/// Right data between the host's two cards.
+fn right() -> Record {
+    let mut record = calm(7);
+    let name = |at: &str| if at == bdf(0) { "0000:02:00.0" } else { "0000:03:00.0" }.to_owned();
+    for pair in &mut record.pairs {
+        (pair.from, pair.to) = (name(&pair.from), name(&pair.to));
+    }
+    for gpu in &mut record.gpus {
+        gpu.bdf = name(&gpu.bdf);
+    }
+    record
+}
+
 /// The data are wrong unless a passthrough domain is asked for.
 fn cured_by_pt(line: &str) -> Record {
-    if line.contains("iommu=pt") { calm(7) } else { wrong(calm(7)) }
+    if line.contains("iommu=pt") { right() } else { wrong(right()) }
 }
 
 fn never_right(_: &str) -> Record {
-    wrong(calm(7))
+    wrong(right())
 }
 
 /// Every peer arm moves wrong data.
@@ -71,25 +105,29 @@ fn wrong(mut record: Record) -> Record {
 }
 
 fn host() -> Boots {
-    Boots::of(hosts::z890(), "quiet splash")
+    Boots::of(hosts::z890(), hosts::z890_clean(), "quiet splash")
 }
 
 struct Run {
     catalogue: Catalogue,
     root: Root,
+    hardware: Root,
 }
 
 impl Run {
-    fn new(host: &Boots) -> Self {
+    /// The log of a boot in which `record` moves right data holds no fault.
+    fn new(host: &Boots, record: fn(&str) -> Record) -> Self {
         let root = Root::open(host.tree.path()).unwrap();
+        let right = finding(&record(&host.line())) == Finding::Right;
+        let hardware = Root::open(if right { host.cured.path() } else { host.tree.path() }).unwrap();
         let (catalogue, errors) = Catalogue::load(&root);
         assert!(errors.is_empty());
-        Self { catalogue, root }
+        Self { catalogue, root, hardware }
     }
 
     fn site(&self) -> Site<'_> {
         Site {
-            hardware: &self.root,
+            hardware: &self.hardware,
             config: &self.root,
             catalogue: &self.catalogue,
             run: RunPolicy::PrintOnly,
@@ -98,7 +136,7 @@ impl Run {
 }
 
 fn provision(host: &Boots, record: fn(&str) -> Record, policy: &TrialPolicy) -> Result<Told, String> {
-    let run = Run::new(host);
+    let run = Run::new(host, record);
     let mut ledger = Ledger::open(host.tree.path()).map_err(|e| e.to_string())?;
     let mut machine = Played { host, record, rebooted: 0 };
     match begin(&run.site(), policy, &[], &mut ledger, &mut machine, &mut |_| {}) {
@@ -110,7 +148,7 @@ fn provision(host: &Boots, record: fn(&str) -> Record, policy: &TrialPolicy) -> 
 
 /// The trial that the gate looked after, and the one it armed behind it.
 fn at_boot(host: &Boots, record: fn(&str) -> Record) -> (Told, Option<Told>) {
-    let run = Run::new(host);
+    let run = Run::new(host, record);
     assert!(!idle(host.tree.path()), "nothing is pending");
     let mut ledger = Ledger::open(host.tree.path()).unwrap();
     let mut machine = Played { host, record, rebooted: 0 };
@@ -121,7 +159,7 @@ fn at_boot(host: &Boots, record: fn(&str) -> Record) -> (Told, Option<Told>) {
 }
 
 fn revert(host: &Boots, which: &str) {
-    let run = Run::new(host);
+    let run = Run::new(host, cured_by_pt);
     let mut ledger = Ledger::open(host.tree.path()).unwrap();
     let options = RevertOptions { dry_run: false, run: RunPolicy::PrintOnly };
     let outcome = ledger.revert(which, options).unwrap();
@@ -210,7 +248,7 @@ fn with_consent_the_next_rung_is_armed_by_itself() {
     let host = host();
     let accepted = ["dma-isolation", "stray-dma"].map(str::to_owned).into();
     let policy = TrialPolicy { accepted, ..TrialPolicy::default() };
-    let cured_by_off = |line: &str| if line.contains("intel_iommu=off") { calm(7) } else { wrong(calm(7)) };
+    let cured_by_off = |line: &str| if line.contains("intel_iommu=off") { right() } else { wrong(right()) };
     provision(&host, cured_by_off, &policy).unwrap();
     host.start();
     let (told, _) = at_boot(&host, cured_by_off);
@@ -291,7 +329,7 @@ fn a_reset_while_measuring_is_blamed_on_the_arm() {
 #[test]
 fn custom_entries_of_the_host_keep_their_bytes() {
     let mine = "# mine\nmenuentry 'Memtest' --id mem {\n\tlinux16 /boot/memtest86+.bin\n}";
-    let host = Boots::of(hosts::z890().file(CUSTOM, mine), "quiet splash");
+    let host = Boots::of(hosts::z890().file(CUSTOM, mine), hosts::z890_clean(), "quiet splash");
     provision(&host, cured_by_pt, &TrialPolicy::default()).unwrap();
     assert!(host.tree.read(CUSTOM).starts_with(mine));
     host.start_and_panic();
@@ -316,7 +354,7 @@ fn a_trial_that_cannot_be_read_is_disarmed_all_the_same() {
     let host = host();
     provision(&host, cured_by_pt, &TrialPolicy::default()).unwrap();
     std::fs::write(host.tree.path().join("var/lib/peerfix/trials/t1/trial.json"), "{").unwrap();
-    let run = Run::new(&host);
+    let run = Run::new(&host, cured_by_pt);
     let mut ledger = Ledger::open(host.tree.path()).unwrap();
     let mut machine = Played { host: &host, record: cured_by_pt, rebooted: 0 };
     let error = gate(&run.site(), &mut ledger, &mut machine, &mut |_| {}).unwrap_err();

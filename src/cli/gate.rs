@@ -26,7 +26,7 @@ pub(super) fn run(global: &Global, args: &GateArgs) -> Result<Exit, Failure> {
             note(global, what);
         }
     };
-    let outcome = gate(&site, &mut ledger, &mut Live, &mut tell);
+    let outcome = gate(&site, &mut ledger, &mut Live::default(), &mut tell);
     let outcome = outcome.map_err(|error| {
         announce(&format!("peerfix: {error}"), "error", "");
         trial_failure(error)

@@ -138,7 +138,8 @@ fn armed(
         return Err(Failure::refused(waiting));
     }
     let mut tell = |what: &str| note(global, &format!("baseline: {what}"));
-    let begun = trial::begin(&site, &allowed, &[], ledger, &mut Live, &mut tell).map_err(trial_failure)?;
+    let begun =
+        trial::begin(&site, &allowed, &[], ledger, &mut Live::default(), &mut tell).map_err(trial_failure)?;
     let Begun::Armed { told, copied_from } = begun else {
         note(global, "Nothing is free to be tried (see `peerfix plan`).");
         return Ok(Exit::Refused);
@@ -150,7 +151,7 @@ fn armed(
     })?;
     if args.reboot {
         note(global, "peerfix: reboots now");
-        Live.reboot().map_err(Failure::internal)?;
+        Live::default().reboot().map_err(Failure::internal)?;
     }
     Ok(Exit::RebootNeeded)
 }

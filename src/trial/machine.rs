@@ -25,6 +25,9 @@ pub trait Machine {
     /// What is there and works, apart from transfers.
     fn health(&mut self) -> Health;
 
+    /// Waits a moment for what a boot is still bringing up; false when it has had its time.
+    fn pause(&mut self) -> bool;
+
     /// The trial is judged: the timer that would reboot the machine is stopped.
     fn judged(&mut self);
 

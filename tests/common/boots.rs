@@ -15,6 +15,8 @@ const ENV: &str = "boot/grub/grubenv";
 pub struct Boots {
     /// The tree.
     pub tree: Tree,
+    /// The same machine as it is when its fault is gone: hardware and log of another boot.
+    pub cured: Tree,
     boot: Cell<u32>,
 }
 
@@ -29,14 +31,14 @@ pub enum Started {
 
 impl Boots {
     /// A host whose `etc/default/grub` has `words`; it runs with them.
-    pub fn of(tree: Tree, words: &str) -> Self {
+    pub fn of(tree: Tree, cured: Tree, words: &str) -> Self {
         let tree = tree
             .file("proc/mounts", "sysfs /sys sysfs rw 0 0\n/dev/nvme0n1p2 / ext4 rw,relatime 0 0\n")
             .file(ENV, Grubenv::empty().bytes())
             .file(&format!("boot/vmlinuz-{RELEASE}"), "kernel")
             .file(&format!("boot/initrd.img-{RELEASE}"), "initrd")
             .dir("sys/firmware");
-        let host = Self { tree, boot: Cell::new(0) };
+        let host = Self { tree, cured, boot: Cell::new(0) };
         host.regenerate();
         assert_eq!(host.start(), Started::Default);
         assert!(host.tree.read("proc/cmdline").contains(words));
@@ -124,5 +126,8 @@ impl Boots {
 
     fn put(&self, path: &str, bytes: &[u8]) {
         std::fs::write(self.tree.path().join(path), bytes).unwrap();
+        if path.starts_with("proc/") {
+            std::fs::write(self.cured.path().join(path), bytes).unwrap();
+        }
     }
 }
