@@ -31,6 +31,9 @@ _peerfix() {
             peerfix,completions)
                 cmd="peerfix__subcmd__completions"
                 ;;
+            peerfix,gate)
+                cmd="peerfix__subcmd__gate"
+                ;;
             peerfix,help)
                 cmd="peerfix__subcmd__help"
                 ;;
@@ -72,6 +75,9 @@ _peerfix() {
                 ;;
             peerfix__subcmd__help,completions)
                 cmd="peerfix__subcmd__help__subcmd__completions"
+                ;;
+            peerfix__subcmd__help,gate)
+                cmd="peerfix__subcmd__help__subcmd__gate"
                 ;;
             peerfix__subcmd__help,help)
                 cmd="peerfix__subcmd__help__subcmd__help"
@@ -137,7 +143,7 @@ _peerfix() {
 
     case "${cmd}" in
         peerfix)
-            opts="-q -v -h -V --format --host --color --quiet --verbose --help --version audit plan provision bench compare revert undo status history show bench-worker rules completions help"
+            opts="-q -v -h -V --format --host --color --quiet --verbose --help --version audit plan provision bench compare revert undo status history show gate bench-worker rules completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -316,8 +322,38 @@ _peerfix() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        peerfix__subcmd__gate)
+            opts="-q -v -h -V --root --format --host --color --quiet --verbose --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "text json markdown" -- "${cur}"))
+                    return 0
+                    ;;
+                --host)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         peerfix__subcmd__help)
-            opts="audit plan provision bench compare revert status history show bench-worker rules completions help"
+            opts="audit plan provision bench compare revert status history show gate bench-worker rules completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -387,6 +423,20 @@ _peerfix() {
             return 0
             ;;
         peerfix__subcmd__help__subcmd__completions)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        peerfix__subcmd__help__subcmd__gate)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -623,7 +673,7 @@ _peerfix() {
             return 0
             ;;
         peerfix__subcmd__provision)
-            opts="-q -v -h -V --yes --no-trial --root --run-in-target --only --accept-risk --unchanged-exit-77 --format --host --color --quiet --verbose --help --version"
+            opts="-q -v -h -V --yes --no-trial --root --run-in-target --only --accept-risk --unchanged-exit-77 --reboot --quick --budget --accept-slower --no-watchdog --deadline --format --host --color --quiet --verbose --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -638,6 +688,14 @@ _peerfix() {
                     return 0
                     ;;
                 --accept-risk)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --budget)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --deadline)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -89,6 +89,8 @@ _arguments "${_arguments_options[@]}" : \
 '--root=[Read and write configuration below this directory instead of \`/\`]:DIR:_files' \
 '*--only=[Only changes for this rule (repeatable)]:RULE:_default' \
 '*--accept-risk=[Accept a named risk (repeatable)\: dma-isolation, acs-isolation, stray-dma, kernel-patch, unsafe-registry-key, hardening-policy, unattended-unlock]:NAME:_default' \
+'(--no-trial)--budget=[Stop taking samples after so many seconds, before and in the trial]:SECONDS:_default' \
+'(--no-trial)--deadline=[Reboot out of the trial after so many seconds unless it is judged by then]:SECONDS:_default' \
 '--format=[Form of the output]:FORM:((text\:"For people"
 json\:"For programs, versioned"
 markdown\:"For issue threads"))' \
@@ -100,6 +102,10 @@ never\:"Never"))' \
 '--no-trial[Write the permanent configuration without a trial boot]' \
 '--run-in-target[Run the target'\''s own programs (update-grub, initramfs tool) inside it; it must be a mount point owned by root with /dev, /proc and /sys mounted. Without it the commands are printed and the exit code is 7]' \
 '--unchanged-exit-77[Exit with 77 when there is nothing to change]' \
+'(--no-trial)--reboot[Reboot into the trial now, and after its verdict into what it decided]' \
+'(--no-trial)--quick[Measure with fewer and smaller samples, before and in the trial]' \
+'(--no-trial)--accept-slower[Keep a change that makes transfers possible though slower than what they replace]' \
+'(--no-trial)--no-watchdog[Do not let the hardware watchdog restart a trial that hangs]' \
 '-q[Print only the result and errors]' \
 '--quiet[Print only the result and errors]' \
 '-v[Print all evidence, passed rules and refutations]' \
@@ -262,6 +268,26 @@ never\:"Never"))' \
 '-V[Print version]' \
 '--version[Print version]' \
 ':which -- Number of the change, or `last`:_default' \
+&& ret=0
+;;
+(gate)
+_arguments "${_arguments_options[@]}" : \
+'--root=[State and configuration below this directory instead of \`/\`]:DIR:_files' \
+'--format=[Form of the output]:FORM:((text\:"For people"
+json\:"For programs, versioned"
+markdown\:"For issue threads"))' \
+'--host=[Read facts from this root tree instead of the live machine (\`/\` is the live machine)]:PATH:_files' \
+'--color=[Colour\: auto, always, never (NO_COLOR is honoured)]:WHEN:((auto\:"In a terminal"
+always\:"Always"
+never\:"Never"))' \
+'-q[Print only the result and errors]' \
+'--quiet[Print only the result and errors]' \
+'-v[Print all evidence, passed rules and refutations]' \
+'--verbose[Print all evidence, passed rules and refutations]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'-V[Print version]' \
+'--version[Print version]' \
 && ret=0
 ;;
 (bench-worker)
@@ -475,6 +501,10 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(gate)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (bench-worker)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
@@ -537,6 +567,7 @@ _peerfix_commands() {
 'status:Where every change stands' \
 'history:Every change that was made, the newest last' \
 'show:One change in full' \
+'gate:Go on with a pending trial boot (run by the boot unit)' \
 'bench-worker:A worker of \`bench\`' \
 'rules:The catalogue of rules' \
 'completions:Completions for a shell' \
@@ -569,6 +600,11 @@ _peerfix__subcmd__completions_commands() {
     local commands; commands=()
     _describe -t commands 'peerfix completions commands' commands "$@"
 }
+(( $+functions[_peerfix__subcmd__gate_commands] )) ||
+_peerfix__subcmd__gate_commands() {
+    local commands; commands=()
+    _describe -t commands 'peerfix gate commands' commands "$@"
+}
 (( $+functions[_peerfix__subcmd__help_commands] )) ||
 _peerfix__subcmd__help_commands() {
     local commands; commands=(
@@ -581,6 +617,7 @@ _peerfix__subcmd__help_commands() {
 'status:Where every change stands' \
 'history:Every change that was made, the newest last' \
 'show:One change in full' \
+'gate:Go on with a pending trial boot (run by the boot unit)' \
 'bench-worker:A worker of \`bench\`' \
 'rules:The catalogue of rules' \
 'completions:Completions for a shell' \
@@ -612,6 +649,11 @@ _peerfix__subcmd__help__subcmd__compare_commands() {
 _peerfix__subcmd__help__subcmd__completions_commands() {
     local commands; commands=()
     _describe -t commands 'peerfix help completions commands' commands "$@"
+}
+(( $+functions[_peerfix__subcmd__help__subcmd__gate_commands] )) ||
+_peerfix__subcmd__help__subcmd__gate_commands() {
+    local commands; commands=()
+    _describe -t commands 'peerfix help gate commands' commands "$@"
 }
 (( $+functions[_peerfix__subcmd__help__subcmd__help_commands] )) ||
 _peerfix__subcmd__help__subcmd__help_commands() {

@@ -43,6 +43,7 @@ const SYSTEM: &[(&str, &[&str], &str)] = &[
     ("cli/rules.rs", &["std::fs"], "rule files named on the command line are no part of a host"),
     ("cli/place.rs", &["std::fs"], "whether a path that was typed is /"),
     ("cli/compare.rs", &["std::fs"], "records named on the command line are no part of a host"),
+    ("trial/live.rs", &["Command::new"], "asks systemd for a reboot, and stops the deadline of a trial"),
     ("host/log/follow.rs", &["std::fs", "OpenOptions", "nix"], "live: the log as it grows during an arm"),
 ];
 

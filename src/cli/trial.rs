@@ -42,7 +42,7 @@ pub(super) fn judgements(config: &Root, id: &str) -> Result<Vec<serde_json::Valu
 /// The exit code of a trial's error.
 pub(super) fn trial_failure(error: TrialError) -> Failure {
     match error {
-        TrialError::Ledger(error) => failure(error),
+        TrialError::Changes(error) => failure(error),
         TrialError::NoTrial(no) => {
             let exit = if no.unsupported { Exit::Unsupported } else { Exit::Refused };
             Failure { exit, message: no.to_string() }

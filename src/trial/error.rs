@@ -9,7 +9,7 @@ use crate::ledger::LedgerError;
 pub enum TrialError {
     /// The ledger failed or refused.
     #[error(transparent)]
-    Ledger(#[from] LedgerError),
+    Changes(#[from] LedgerError),
     /// The boot loader cannot try it once, or not safely.
     #[error("{0}")]
     NoTrial(Box<NoTrial>),

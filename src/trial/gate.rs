@@ -196,7 +196,7 @@ fn carry_out(site: &Site<'_>, book: &mut Book<'_>) -> Result<(), TrialError> {
 fn arm_step(site: &Site<'_>, book: &mut Book<'_>, member: usize) -> Result<(), TrialError> {
     disarm_book(site, book)?;
     match arm(site, book, member) {
-        Err(error @ (TrialError::NoTrial(_) | TrialError::Ledger(_))) => {
+        Err(error @ (TrialError::NoTrial(_) | TrialError::Changes(_))) => {
             disarm_book(site, book)?;
             book.end(Step::Inconclusive { reason: format!("the next step cannot be armed: {error}") })
         }
