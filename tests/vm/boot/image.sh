@@ -1,21 +1,23 @@
 #!/bin/bash
 # Builds the disk that the boot tests start: Debian 12 behind real GRUB on SeaBIOS, a root shell on the second
-# serial port. No loop device, no mount. Needs root, about two minutes and 2 GB.
-# Usage: image.sh FOLDER [MIRROR]   (makes FOLDER/disk.raw; done already: nothing)
+# serial port, the kernel of kernel.sh as the default entry and Debian's own beside it. The menu is made by the guest's
+# own grub-install and update-grub. No loop device, no mount. Needs root, about three minutes and 2 GB.
+# Usage: image.sh FOLDER [MIRROR]   (makes FOLDER/disk.qcow2; done already: nothing)
 #   apt-get install qemu-system-x86 qemu-utils mmdebstrap grub-pc-bin grub-common fdisk e2fsprogs
 set -euo pipefail
 
 folder=$1
 mirror=${2:-http://deb.debian.org/debian}
 megabytes=1500
-[ ! -e "$folder/disk.raw" ] || exit 0
+[ ! -e "$folder/disk.qcow2" ] || exit 0
+"$(dirname "$0")/kernel.sh" "$folder"
 mkdir -p "$folder"
 cd "$folder"
 
 if [ ! -e root.tar ]; then
     # shellcheck disable=SC2016 # $1 is the hook's
     mmdebstrap --variant=minbase --mode=root --format=tar \
-        --include=systemd,systemd-sysv,dbus,udev,kmod,linux-image-amd64,grub-pc,pciutils,procps,initramfs-tools,e2fsprogs,zstd \
+        --include=systemd,systemd-sysv,dbus,udev,kmod,linux-image-amd64,grub-pc,pciutils,procps,initramfs-tools,e2fsprogs,zstd,iproute2,lvm2 \
         --aptopt='Apt::Install-Recommends "false"' \
         --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/man/*' \
         --dpkgopt='path-exclude=/usr/share/locale/*' \
@@ -28,6 +30,11 @@ rm -rf root
 mkdir root
 tar -C root -xf root.tar --exclude='./dev/*'
 release=$(basename root/lib/modules/*)
+
+lean=$(cat release-lean)
+cp vmlinuz-lean "root/boot/vmlinuz-$lean"
+mkdir -p "root/lib/modules/$lean"
+chroot root depmod "$lean"
 
 echo vm >root/etc/hostname
 echo "LABEL=root / ext4 defaults,noatime 0 1" >root/etc/fstab
@@ -83,15 +90,27 @@ for unit in systemd-logind.service systemd-random-seed.service systemd-update-ut
     ln -sf /dev/null "root/etc/systemd/system/$unit"
 done
 
-# Replaced by the first `update-grub`, which the test runs inside.
+# The first boot installs the loader for real, then powers off.
+cat >root/etc/systemd/system/prepare.service <<'UNIT'
+[Unit]
+Description=install the boot loader
+After=multi-user.target
+[Service]
+Type=oneshot
+ExecStart=/bin/sh -xc 'grub-install /dev/vda && update-grub && rm /etc/systemd/system/multi-user.target.wants/prepare.service && sync && touch /prepared'
+ExecStopPost=/bin/systemctl --no-block poweroff
+StandardOutput=journal+console
+UNIT
+ln -sf ../prepare.service root/etc/systemd/system/multi-user.target.wants/
+
+# Replaced by the first `update-grub`.
 cat >root/boot/grub/grub.cfg <<GRUB
 serial --unit=0 --speed=115200
 terminal_input serial; terminal_output serial
 set timeout=1
 menuentry bootstrap {
  search --no-floppy --label root --set=root
- linux /boot/vmlinuz-$release root=LABEL=root ro console=ttyS0,115200
- initrd /boot/initrd.img-$release
+ linux /boot/vmlinuz-$lean root=/dev/vda1 ro console=ttyS0,115200
 }
 GRUB
 modules=/usr/lib/grub/i386-pc
@@ -109,4 +128,11 @@ grub-mkimage -O i386-pc -d "$modules" -o core.img -p '(hd0,msdos1)/boot/grub' \
 dd if="$modules/boot.img" of=disk.part bs=440 count=1 conv=notrunc status=none
 dd if=core.img of=disk.part bs=512 seek=1 conv=notrunc status=none
 rm -rf root
-mv disk.part disk.raw
+timeout 600 qemu-system-x86_64 -machine q35 -accel tcg,thread=multi -smp 2 -m 1024 -nodefaults -display none \
+    -drive if=none,id=d,file=disk.part,format=raw,cache=unsafe -device virtio-blk-pci,drive=d -no-reboot \
+    -serial file:prepare.log -serial null
+debugfs -R 'stat /prepared' 'disk.part?offset=1048576' 2>/dev/null | grep -q Inode: ||
+    { tail -n 40 prepare.log; echo "image.sh: the first boot did not come to its end" >&2; exit 1; }
+qemu-img convert -c -O qcow2 disk.part disk.qcow2.part
+rm disk.part
+mv disk.qcow2.part disk.qcow2
