@@ -5,7 +5,7 @@
 //!
 //! - [`root`]: the only reader of a host: the live machine or a captured tree
 //! - [`mod@format`]: lossless parse and edit, one file per format
-//! - [`gpu`]: function tables of libcuda and libnvidia-ml; every `unsafe` lives here
+//! - [`gpu`]: function tables of libcuda and libnvidia-ml, mapped device memory; every `unsafe` lives here
 //! - [`host`]: facts: what the machine is
 //! - [`boot`]: one file per boot loader: configured command line, edits; never writes
 //! - [`pairs`]: per pair and direction: which gate refuses, which rung fails

@@ -84,9 +84,9 @@ fn slot(arms: &[Arm], from: &str, to: &str, view: &View) -> f64 {
     of(0, from).min(of(1, to))
 }
 
-fn share(arm: &Arm, peer: f64, slot: f64) -> f64 {
+pub(super) fn share(arm: &Arm, peer: f64, slot: f64) -> f64 {
     let ceiling = match arm.name.as_str() {
-        "ce-read" | "ce-write" | "sm-read" | "sm-write" => peer,
+        "ce-read" | "ce-write" | "sm-read" | "sm-write" | "p2p-read" => peer,
         "bidirectional" => peer * 2.0,
         "staged" | "staged-double" | "driver-staged" => slot,
         _ => 0.0,
@@ -100,7 +100,7 @@ fn by_peer(arm: &str) -> bool {
 }
 
 /// One way nothing arrives and the other way all is right: that is a fault of one direction.
-fn name_one_direction(records: &mut [PairRecord]) {
+pub(super) fn name_one_direction(records: &mut [PairRecord]) {
     let untouched = |pair: &PairRecord| {
         let mut wrong =
             pair.arms.iter().filter(|arm| arm.outcome == Outcome::Corrupt && arm.name != "bidirectional");

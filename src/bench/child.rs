@@ -1,6 +1,7 @@
 //! A worker process as the parent sees it: a pipe of events, a deadline, and a bounded way to be rid of it.
 
 use super::protocol::{Event, Job};
+use super::record::Backend;
 use crate::root::Root;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
@@ -10,6 +11,8 @@ use std::time::{Duration, Instant};
 
 /// Hidden command that makes this program a worker.
 pub const WORKER: &str = "bench-worker";
+/// Word behind it for a worker that measures drives.
+pub const DRIVES: &str = "p2pmem";
 /// Longest wait for a killed worker.
 const BURIAL: Duration = Duration::from_secs(5);
 /// Longest line that is taken from a worker.
@@ -34,7 +37,7 @@ pub(super) enum Heard {
 
 impl Worker {
     /// Starts a worker: this program again; `bare` without the variables that steer transfers.
-    pub(super) fn start(bare: bool) -> std::io::Result<Self> {
+    pub(super) fn start(backend: Backend, bare: bool) -> std::io::Result<Self> {
         // The running file, also when it was replaced on disk meanwhile.
         let mut command = Command::new("/proc/self/exe");
         if bare {
@@ -43,7 +46,7 @@ impl Worker {
             }
         }
         let mut child =
-            command.arg0("peerfix").arg(WORKER).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+            command.arg0("peerfix").arg(WORKER).args((backend == Backend::P2pmem).then_some(DRIVES)).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let input = child.stdin.take();
         let (send, events) = channel();
         if let Some(output) = child.stdout.take() {

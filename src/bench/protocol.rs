@@ -15,6 +15,9 @@ pub struct Job {
     pub budget_s: f64,
     /// GPUs by BDF; tasks name them by their place here.
     pub gpus: Vec<JobGpu>,
+    /// In place of GPUs: drives, and devices with memory for them.
+    #[serde(default)]
+    pub drives: Vec<JobDrive>,
     /// In order.
     pub tasks: Vec<Task>,
 }
@@ -26,6 +29,23 @@ pub struct JobGpu {
     pub bdf: String,
     /// PCI functions from the root port to the GPU, whose AER counters are watched.
     pub path: Vec<String>,
+}
+
+/// A drive, or a device with memory that drives can read into, or both.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobDrive {
+    /// BDF.
+    pub bdf: String,
+    /// PCI functions from the root port to the device.
+    pub path: Vec<String>,
+    /// Block device to read; none for a device that is no drive, or none that can be used.
+    pub block: Option<String>,
+    /// Bytes of the block device.
+    pub bytes: u64,
+    /// File that hands its memory out; none for a device without memory for peers.
+    pub allocate: Option<String>,
+    /// Bytes of that memory to take.
+    pub memory: u64,
 }
 
 /// One piece of work that a hang or crash ends.
@@ -100,6 +120,8 @@ pub enum Event {
         /// GPUs in the driver's order.
         devices: Vec<DeviceFacts>,
     },
+    /// A worker for drives is up.
+    Ready,
     /// The driver cannot be used.
     NoDriver {
         /// Why.

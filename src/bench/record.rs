@@ -9,7 +9,7 @@ pub const SCHEMA: &str = "peerfix/record";
 /// Major version: a reader refuses a newer one.
 pub const MAJOR: u32 = 1;
 /// Minor version: additive.
-pub const MINOR: u32 = 0;
+pub const MINOR: u32 = 1;
 
 /// One run of the benchmark.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -32,11 +32,14 @@ pub struct Record {
     pub budget_s: f64,
     /// Seed of the patterns.
     pub seed: u64,
+    /// What moves the data. Since 1.1; records before it are of CUDA.
+    #[serde(default)]
+    pub backend: Backend,
     /// How buffers were allocated; part of the method.
     pub method: Vec<String>,
     /// State of the host that produced the numbers.
     pub state: State,
-    /// GPUs by BDF, in the driver's order.
+    /// GPUs in the driver's order; with `p2pmem` the drives and the devices whose memory they read into, by BDF.
     pub gpus: Vec<GpuState>,
     /// Arms of every ordered pair.
     pub pairs: Vec<PairRecord>,
@@ -48,6 +51,27 @@ pub struct Record {
     pub notes: Vec<String>,
     /// SHA-256 of this document's text with this field empty, without the line end behind the last brace.
     pub hash: String,
+}
+
+/// What moves the data from one device to the other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Backend {
+    /// NVIDIA GPUs, through their driver.
+    #[default]
+    Cuda,
+    /// NVMe drives that read into memory which another device publishes, through the kernel's own p2pdma.
+    P2pmem,
+}
+
+impl Backend {
+    /// The devices that it measures, in words.
+    pub fn devices(self) -> &'static str {
+        match self {
+            Self::Cuda => "GPUs",
+            Self::P2pmem => "drives and peer memory",
+        }
+    }
 }
 
 /// Version of a document.
@@ -86,18 +110,18 @@ pub struct State {
     pub unknown: Vec<String>,
 }
 
-/// State of one GPU.
+/// State of one GPU, or of one device of a `p2pmem` record.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GpuState {
     /// BDF.
     pub bdf: String,
-    /// Salted hash of the UUID: matches records of one installation, identifies nothing outside.
+    /// Salted hash of the UUID, of a drive of its serial number: matches records of one installation, identifies nothing outside.
     pub uuid_hash: String,
     /// Name.
     pub name: String,
     /// Compute capability, `9.0`.
     pub capability: String,
-    /// Bytes of memory.
+    /// Bytes of memory; with `p2pmem` of the memory for peers, 0 for a drive without any.
     pub memory: u64,
     /// BAR1 bytes; none when not known.
     pub bar1: Option<u64>,
@@ -135,7 +159,8 @@ pub struct PairRecord {
     pub to: String,
     /// `NV18`, `PIX`, `PHB`, ...
     pub route: String,
-    /// The driver says that `to` may access `from` (`cuDeviceCanAccessPeer`), and NVML's status per direction.
+    /// The driver says that `to` may access `from` (`cuDeviceCanAccessPeer`), and NVML's status per direction; with
+    /// `p2pmem` whether the kernel mapped the path.
     pub granted: Option<bool>,
     /// NVML's P2P status for reads.
     pub p2p_read: String,
@@ -154,7 +179,8 @@ pub struct Arm {
     /// `staged-double`, `driver-staged`, `latency-load`, `latency-copy-4` ... `latency-copy-1048576`,
     /// `latency-loop-2048x32`, `allreduce-256` ... `allreduce-262144`, `resident`, `first-page`,
     /// `round-ce-write` (beside disjoint pairs), `round-N`, `dense`, `self` (a device-local copy),
-    /// `nccl-start`, `nccl-allreduce-N`, `driver-staged-N`.
+    /// `nccl-start`, `nccl-allreduce-N`, `driver-staged-N`; with `p2pmem` `p2p-read`, `p2p-read-4096` (the source's DMA
+    /// engine writes to the destination), `staged`, `staged-4096`, `self` (into the source's own memory), `first-page`.
     pub name: String,
     /// `measured`, `refused`, `skipped`, `failed`, `hang`, `crash`, `corrupt`.
     pub outcome: Outcome,
@@ -221,7 +247,7 @@ pub struct DataError {
 /// Counters over one arm. None where the counter could not be read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Deltas {
-    /// IOMMU fault lines and suppressed counts that name a GPU of the arm, or no device.
+    /// IOMMU fault lines and suppressed counts that name a device of the arm, or none.
     pub iommu_faults: Option<u64>,
     /// AER correctable errors on the paths.
     pub aer_correctable: Option<u64>,

@@ -1,14 +1,16 @@
 //! One run of the benchmark, from start-up to the finished record.
 
+use super::arrival::devices;
 use super::assemble;
 use super::child::Worker;
 use super::choose::{Refusal, choose, users};
 use super::counters::Counters;
+use super::drives;
 use super::protocol::{Job, JobGpu};
-use super::record::{MAJOR, MINOR, Outcome, Record, SCHEMA, Version};
+use super::record::{Backend, MAJOR, MINOR, Outcome, Record, SCHEMA, Version};
 use super::schedule;
 use super::state;
-use super::supervise::{Supervisor, Told, devices};
+use super::supervise::{Supervisor, Told};
 use super::view::View;
 use crate::format::sealed;
 use crate::host::Host;
@@ -23,6 +25,8 @@ const BUSY_PAUSE: Duration = Duration::from_secs(2);
 /// What is asked for.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
+    /// What to measure; none for GPUs, and drives where there are no GPUs.
+    pub backend: Option<Backend>,
     /// GPUs by number or BDF; all when empty.
     pub gpus: Vec<String>,
     /// Fewer and smaller samples.
@@ -37,7 +41,24 @@ pub struct Options {
 }
 
 /// Measures. `progress` is told what happens.
+///
+/// Unless told otherwise measures GPUs. On a host without two of them that has drives which can read into memory of
+/// another device, those are measured, and a note of the record says so.
 pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Record, Refusal> {
+    match options.backend {
+        Some(Backend::P2pmem) => drives::run(options, progress),
+        Some(Backend::Cuda) => gpus(options, progress),
+        None => match gpus(options, progress) {
+            Err(Refusal::Unsupported(why)) if options.gpus.is_empty() => {
+                drives::instead(options, &why, progress)
+            }
+            other => other,
+        },
+    }
+}
+
+/// Measures GPUs.
+fn gpus(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Record, Refusal> {
     let began = Instant::now();
     let started = jiff::Timestamp::now();
     let seed = RandomState::new().hash_one(started.as_nanosecond());
@@ -47,7 +68,7 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Record, 
         (Host::read(&root, &root), began.elapsed().as_secs_f64())
     });
     let viewer = std::thread::spawn(View::take);
-    let worker = Worker::start(options.bare)
+    let worker = Worker::start(Backend::Cuda, options.bare)
         .map_err(|error| Refusal::Unsupported(format!("no worker could be started: {error}")))?;
     let (api, listed) = match devices(&worker) {
         Ok(up) => up,
@@ -80,10 +101,11 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Record, 
         budget_s: options.budget_s.unwrap_or(0.0),
         gpus,
         tasks: schedule::tasks(chosen.len(), options.quick),
+        ..Job::default()
     };
     let told = Told { api: Some(api), ..Told::default() };
     let counters = Counters::open(&names, &paths, None);
-    let mut supervisor = Supervisor { told, counters, bare: options.bare, progress };
+    let mut supervisor = Supervisor { backend: Backend::Cuda, told, counters, bare: options.bare, progress };
     supervisor.run(worker, job);
     let mut told = supervisor.told;
     told.phases.insert("host state, at the same time".to_owned(), host_seconds);
@@ -114,10 +136,15 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Record, 
         ..Record::default()
     };
     shares(&mut record, &told.ways);
-    record.seconds = began.elapsed().as_secs_f64();
-    round(&mut record);
-    seal(&mut record);
+    finish(&mut record, began);
     Ok(record)
+}
+
+/// The last touches: how long it took, figures of a sensible length, the hash.
+pub(super) fn finish(record: &mut Record, began: Instant) {
+    record.seconds = began.elapsed().as_secs_f64();
+    round(record);
+    seal(record);
 }
 
 /// Waits for free GPUs, or refuses.
@@ -206,11 +233,11 @@ pub fn digest(record: &Record) -> String {
 pub enum Finding {
     /// All that was measured is right.
     Right,
-    /// No pair could transfer: the driver grants none.
+    /// No pair could transfer: the driver, or the kernel, grants none.
     NoPair,
     /// Wrong data, a hang or a crash.
     Wrong,
-    /// Nothing was measured: the GPUs could not be made ready (the notes say why).
+    /// Nothing was measured: the devices could not be made ready (the notes say why).
     NotBegun,
 }
 

@@ -80,22 +80,14 @@ pub(super) fn gpu_state(device: &DeviceFacts, host: &Host, view: &View, salt: &s
     let nvml = view.gpu(&device.bdf);
     GpuState {
         bdf: device.bdf.clone(),
-        uuid_hash: if device.uuid.is_empty() || salt.is_empty() {
-            String::new()
-        } else {
-            short_hash(&format!("peerfix {salt} {}", device.uuid))
-        },
+        uuid_hash: salted(salt, &device.uuid),
         name: device.name.clone(),
         capability: device.capability.clone(),
         memory: device.memory,
         bar1: nvml
             .and_then(|gpu| gpu.bar1)
             .or_else(|| facts.and_then(|gpu| gpu.bar1.value()).and_then(|bytes| u64::try_from(*bytes).ok())),
-        domain_type: facts.and_then(|gpu| match &gpu.domain_type {
-            Fact::Known { value, .. } => Some(value.clone()),
-            Fact::Absent { .. } => Some("none".to_owned()),
-            Fact::Unknown(_) => None,
-        }),
+        domain_type: facts.and_then(|gpu| domain(&gpu.domain_type)),
         link_max: LinkSample {
             generation: nvml.map_or(0, |gpu| gpu.max_generation),
             width: nvml.map_or(0, |gpu| gpu.max_width),
@@ -110,6 +102,23 @@ pub(super) fn gpu_state(device: &DeviceFacts, host: &Host, view: &View, salt: &s
             .and_then(|gpu| gpu.display)
             .or_else(|| facts.and_then(|gpu| gpu.display_active.value().copied())),
     }
+}
+
+/// The type of an IOMMU domain as records have it.
+pub(super) fn domain(fact: &Fact<String>) -> Option<String> {
+    match fact {
+        Fact::Known { value, .. } => Some(value.clone()),
+        Fact::Absent { .. } => Some("none".to_owned()),
+        Fact::Unknown(_) => None,
+    }
+}
+
+/// A hash that identifies a device within this installation alone; empty where either part is.
+pub(super) fn salted(salt: &str, identity: &str) -> String {
+    if salt.is_empty() || identity.is_empty() {
+        return String::new();
+    }
+    short_hash(&format!("peerfix {salt} {identity}"))
 }
 
 /// What makes hashes of one installation its own: `etc/machine-id`; empty when it is not there.

@@ -2,18 +2,18 @@
 
 use super::child::{Heard, Worker};
 use super::counters::{self, AFTER_FAULTS, Counters};
-use super::protocol::{DeviceFacts, Event, Job, Task};
-use super::record::{Arm, Deltas, Outcome};
+use super::protocol::{Event, Job, Task};
+use super::record::{Arm, Backend, Deltas, Outcome};
 use super::stats;
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Sets the deadline of an arm in milliseconds; for tests.
 pub const DEADLINE_VARIABLE: &str = "PEERFIX_ARM_DEADLINE_MS";
 /// No event for so long means that the arm hangs.
 const DEADLINE: Duration = Duration::from_secs(20);
 /// Starting the driver and the GPUs may take longer (no persistence mode, many GPUs).
-const START: Duration = Duration::from_mins(2);
+pub(super) const START: Duration = Duration::from_mins(2);
 
 /// Arms that pass through host memory or stay in one GPU.
 const HOST_ARMS: [&str; 3] = ["staged", "driver-staged", "self"];
@@ -49,6 +49,7 @@ struct Present {
 
 /// The run.
 pub(super) struct Supervisor<'a> {
+    pub(super) backend: Backend,
     pub(super) told: Told,
     pub(super) counters: Counters,
     /// Workers start without the variables that steer transfers.
@@ -83,7 +84,8 @@ impl Supervisor<'_> {
             }
             let Some(task) = now.task else {
                 let why = self.bury(present, &end);
-                self.told.lost = Some(format!("the GPUs could not be made ready: {why}"));
+                self.told.lost =
+                    Some(format!("the {} could not be made ready: {why}", self.backend.devices()));
                 return;
             };
             let (arm, why) = self.failed(present, &end, now);
@@ -104,7 +106,7 @@ impl Supervisor<'_> {
 
     /// A fresh worker for the tasks that are left.
     fn another(&mut self) -> Option<Worker> {
-        let worker = match Worker::start(self.bare) {
+        let worker = match Worker::start(self.backend, self.bare) {
             Ok(worker) => worker,
             Err(error) => {
                 self.told.notes.push(format!("no further worker could be started: {error}"));
@@ -112,7 +114,7 @@ impl Supervisor<'_> {
             }
         };
         match worker.hear(start()) {
-            Heard::Event(event) if matches!(*event, Event::Devices { .. }) => Some(worker),
+            Heard::Event(event) if matches!(*event, Event::Devices { .. } | Event::Ready) => Some(worker),
             _ => {
                 self.told.notes.push("the driver did not come up again after the worker ended".to_owned());
                 self.told.notes.extend(worker.kill());
@@ -186,6 +188,7 @@ impl Supervisor<'_> {
             }
             Event::Beat
             | Event::Devices { .. }
+            | Event::Ready
             | Event::NoDriver { .. }
             | Event::Task { .. }
             | Event::Broken { .. }
@@ -277,7 +280,7 @@ fn deadline() -> Duration {
 }
 
 /// Deadline of what comes before the first task.
-fn start() -> Duration {
+pub(super) fn start() -> Duration {
     set_deadline().unwrap_or(START)
 }
 
@@ -304,35 +307,6 @@ fn without(mut tasks: Vec<Task>, down: &BTreeSet<(usize, usize)>) -> Vec<Task> {
     }
     tasks.retain(|task| *task != Task::Nccl || down.is_empty());
     tasks
-}
-
-/// Waits for the driver of the first worker.
-pub(super) fn devices(worker: &Worker) -> Result<(i32, Vec<DeviceFacts>), super::choose::Refusal> {
-    use super::choose::Refusal::Unsupported;
-    let until = Instant::now() + start();
-    loop {
-        match worker.hear(until.saturating_duration_since(Instant::now())) {
-            Heard::Event(event) => match *event {
-                Event::Devices { api, devices } => return Ok((api, devices)),
-                Event::NoDriver { why, old } => {
-                    let advice = if old {
-                        "update the NVIDIA driver (R418 or later is needed)"
-                    } else {
-                        "is the NVIDIA driver installed and loaded? `peerfix audit` says more"
-                    };
-                    return Err(Unsupported(format!("{why}; {advice}")));
-                }
-                _ => {}
-            },
-            Heard::Silence => {
-                return Err(Unsupported(format!(
-                    "the NVIDIA driver did not come up within {} s; the kernel log may say why",
-                    START.as_secs()
-                )));
-            }
-            Heard::End => return Err(Unsupported("the driver library ended the process".to_owned())),
-        }
-    }
 }
 
 #[cfg(test)]

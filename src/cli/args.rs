@@ -68,7 +68,7 @@ pub enum Command {
     Plan(PlanArgs),
     /// Make the changes that need no consent, without questions, for installers and images
     Provision(ProvisionArgs),
-    /// Measure peer and staged transfers of every pair of GPUs; write a record
+    /// Measure peer and staged transfers of every pair of GPUs, or of drives; write a record
     Bench(BenchArgs),
     /// Compare two benchmark records: better, same, worse, corrupt, or why they do not compare
     Compare(CompareArgs),
@@ -86,7 +86,11 @@ pub enum Command {
     Gate(GateArgs),
     /// A worker of `bench`
     #[command(name = crate::bench::WORKER, hide = true)]
-    BenchWorker,
+    BenchWorker {
+        /// What it measures, when that is not GPUs.
+        #[arg(value_parser = [crate::bench::DRIVES])]
+        what: Option<String>,
+    },
     /// The catalogue of rules
     Rules(RulesArgs),
     /// Completions for a shell
@@ -239,6 +243,10 @@ pub struct BenchArgs {
     /// Only these GPUs, by number in the driver's order or by PCI address, separated by commas
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     pub gpus: Vec<String>,
+    /// Measure NVMe drives that read into memory which another device publishes (the CMB of a drive), by the kernel's
+    /// own peer-to-peer DMA; drives are only read. Without this, drives are measured where there are no two GPUs
+    #[arg(long, conflicts_with_all = ["gpus", "wait"])]
+    pub p2pmem: bool,
     /// Fewer and smaller samples
     #[arg(long)]
     pub quick: bool,

@@ -4,6 +4,7 @@ use super::args::{BenchArgs, Global};
 use super::exit::{Exit, Failure};
 use super::{note, print};
 use crate::bench::choose::Refusal;
+use crate::bench::record::Backend;
 use crate::bench::run::{Finding, Options, finding, run as measure};
 use crate::bench::store::{Destination, FOLDER};
 use crate::report::{Format, document, text};
@@ -21,6 +22,7 @@ pub(super) fn run(global: &Global, args: &BenchArgs) -> Result<Exit, Failure> {
         )),
     })?;
     let options = Options {
+        backend: args.p2pmem.then_some(Backend::P2pmem),
         gpus: args.gpus.clone(),
         quick: args.quick,
         budget_s: args.budget,
@@ -48,11 +50,26 @@ pub(super) fn run(global: &Global, args: &BenchArgs) -> Result<Exit, Failure> {
         Finding::Right => Exit::Done,
         Finding::Wrong => Exit::Findings,
         Finding::NotBegun => {
-            note(global, "peerfix: nothing was measured: the GPUs could not be made ready (see the notes)");
+            let devices = record.backend.devices();
+            note(
+                global,
+                &format!("peerfix: nothing was measured: {devices} could not be made ready (see the notes)"),
+            );
             Exit::Findings
         }
         Finding::NoPair => {
-            note(global, "peerfix: no pair of GPUs may transfer directly: the driver grants no peer access");
+            note(
+                global,
+                match record.backend {
+                    Backend::Cuda => {
+                        "peerfix: no pair of GPUs may transfer directly: the driver grants no peer access"
+                    }
+                    Backend::P2pmem => {
+                        "peerfix: no drive may read into memory of another device: the kernel maps no path, or no way \
+                     could be judged (see the arms)"
+                    }
+                },
+            );
             Exit::Unsupported
         }
     })

@@ -38,7 +38,7 @@ Exit status:
       bench: GPUs that are busy
   4   compare: worse, corrupt, or an arm that hangs now
   5   compare: inconclusive or incomparable
-  6   boot loader without an editable configuration; manual steps were printed; bench: no pair of GPUs to measure
+  6   boot loader without an editable configuration; manual steps were printed; bench: no pair of devices to measure
   7   written; a reboot or the printed commands are still needed
   70  internal error
   77  nothing to change (only with --unchanged-exit-77)";

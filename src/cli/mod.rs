@@ -65,8 +65,11 @@ fn run(cli: &Cli) -> Result<Exit, Failure> {
         Some(Command::Show(args)) => show::run(&cli.global, args),
         Some(Command::Gate(args)) => gate::run(&cli.global, args),
         Some(Command::Bench(args)) => bench::run(&cli.global, args),
-        Some(Command::BenchWorker) => {
-            crate::bench::worker::run();
+        Some(Command::BenchWorker { what }) => {
+            match what {
+                None => crate::bench::worker::run(),
+                Some(_) => crate::bench::worker::run_drives(),
+            }
             Ok(Exit::Done)
         }
         Some(Command::Rules(args)) => rules::run(&cli.global, args),

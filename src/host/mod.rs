@@ -20,6 +20,7 @@ pub mod numa;
 pub mod nvidia;
 pub mod nvidia_smi;
 pub mod nvml;
+pub mod p2pmem;
 pub mod pci;
 mod presence;
 mod project;

@@ -8,6 +8,7 @@ mod reach;
 mod route;
 
 pub use ladder::RUNGS;
+pub use route::by_bridges;
 
 use crate::host::Host;
 use crate::host::gpu::Gpu;

@@ -12,11 +12,8 @@ pub(super) fn of(host: &Host, a: &Gpu, b: &Gpu, cross_socket: bool) -> String {
     if xgmi(host, a, b) {
         return "XGMI".to_owned();
     }
-    let common = a.upstream.iter().rev().find(|bridge| b.upstream.contains(bridge));
-    if let Some(common) = common {
-        let below = |gpu: &Gpu| gpu.upstream.iter().rev().take_while(|x| *x != common).count();
-        // One switch: its upstream port is common and one downstream port is left on each side.
-        return if below(a) <= 1 && below(b) <= 1 { "PIX" } else { "PXB" }.to_owned();
+    if let Some(level) = by_bridges(&a.upstream, &b.upstream) {
+        return level.to_owned();
     }
     match (a.root_bus.value(), b.root_bus.value()) {
         (Some(x), Some(y)) if x == y => "PHB",
@@ -26,6 +23,14 @@ pub(super) fn of(host: &Host, a: &Gpu, b: &Gpu, cross_socket: bool) -> String {
         _ => "?",
     }
     .to_owned()
+}
+
+/// `PIX` or `PXB` for two functions with a bridge in common, each given by the bridges above it; none without one.
+pub fn by_bridges(a: &[String], b: &[String]) -> Option<&'static str> {
+    let common = a.iter().rev().find(|bridge| b.contains(bridge))?;
+    let below = |way: &[String]| way.iter().rev().take_while(|x| *x != common).count();
+    // One switch: its upstream port is common and one downstream port is left on each side.
+    Some(if below(a) <= 1 && below(b) <= 1 { "PIX" } else { "PXB" })
 }
 
 /// The cell of a captured matrix for two GPUs, row `a`, column `b`.

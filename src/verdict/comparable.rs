@@ -6,7 +6,7 @@
 //! | field | same machine? | expected to differ by a change | makes incomparable |
 //! |---|---|---|---|
 //! | `schema`, major version | | | yes, at reading |
-//! | `mode`, `method` | | no: how it was measured | yes |
+//! | `mode`, `method`, `backend` | | no: how it was measured | yes |
 //! | `seed`, `budget_s`, `id`, `started`, `seconds` | | always | no, not listed |
 //! | `program` | | an update of peerfix | no, listed |
 //! | `state.cpu` | yes | no | yes |
@@ -51,6 +51,12 @@ pub struct Differences {
 pub fn differences(before: &Record, after: &Record) -> Differences {
     let mut found = Found::default();
     found.must("mode", &before.mode, &after.mode, "a quick and a full run take different samples");
+    found.must(
+        "backend",
+        before.backend.devices(),
+        after.backend.devices(),
+        "other devices, which transfer in another way",
+    );
     found.must(
         "method",
         before.method.join(", "),

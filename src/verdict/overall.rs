@@ -7,13 +7,14 @@ use super::document::{About, ArmVerdict, Call, Cause, Difference, Overall, Verdi
 use crate::bench::record::Outcome;
 
 /// Arms through host memory or within one device: wrong data there is no matter of the peer path.
-pub(super) const CONTROL: [&str; 3] = ["staged", "staged-double", "self"];
+pub(super) const CONTROL: [&str; 4] = ["staged", "staged-double", "staged-4096", "self"];
 
-/// Small copies that the driver stages are what a peer path replaces, never the path that is judged: which of its ways
+/// Small copies that are staged by the driver, or page by page, are what a peer path replaces, never the path that is judged: which of its ways
 /// the driver takes changes from run to run by a third. The loop shows how fast the host submits, not how fast the path
 /// answers. Both are shown, and do not leave a verdict open.
 pub fn incidental(arm: &str) -> bool {
     arm == "latency-loop-2048x32"
+        || arm == "staged-4096"
         || arm
             .strip_prefix("driver-staged-")
             .is_some_and(|bytes| bytes.bytes().all(|byte| byte.is_ascii_digit()))

@@ -10,7 +10,7 @@ use crate::bench::record::{Arm, Outcome};
 pub const SMALL: u64 = 64 << 10;
 
 /// Arms of one direction of bulk data, which staging carries as well. (`bidirectional` adds up two.)
-const BULK: [&str; 4] = ["ce-read", "ce-write", "sm-read", "sm-write"];
+const BULK: [&str; 5] = ["ce-read", "ce-write", "sm-read", "sm-write", "p2p-read"];
 
 /// Staging through host memory, by us or by the driver.
 pub fn is_staged(arm: &str) -> bool {
@@ -19,7 +19,10 @@ pub fn is_staged(arm: &str) -> bool {
 
 /// The fastest arm of the pair's `before` arms that `arm` replaces.
 pub fn by<'a>(arm: &Arm, before: &'a [Arm]) -> Option<&'a Arm> {
-    let small = arm.name.starts_with("latency-copy-") && arm.bytes <= SMALL;
+    let small =
+        (arm.name.starts_with("latency-copy-") || arm.name.starts_with("p2p-read-")) && arm.bytes <= SMALL;
+    // Memory for peers may be so small that even its bulk is.
+    let same_size = small || arm.name == "p2p-read";
     if !small && !BULK.contains(&arm.name.as_str()) {
         return None;
     }
@@ -28,7 +31,7 @@ pub fn by<'a>(arm: &Arm, before: &'a [Arm]) -> Option<&'a Arm> {
         .iter()
         .filter(|b| b.outcome == Outcome::Measured && b.unit == arm.unit)
         .filter(|b| is_staged(&b.name))
-        .filter(|b| if small { b.bytes == arm.bytes } else { b.bytes > SMALL })
+        .filter(|b| if same_size { b.bytes == arm.bytes } else { b.bytes > SMALL })
         .filter_map(|b| median(&b.samples).map(|m| (if larger_is_better { m } else { -m }, b)))
         .max_by(|(a, _), (b, _)| a.total_cmp(b))
         .map(|(_, b)| b)

@@ -1,4 +1,5 @@
-//! The fake `libcuda.so.1` and `libnvidia-ml.so.1` of `tests/fakes`, built once, and programs run against them.
+//! The fake `libcuda.so.1` and `libnvidia-ml.so.1` of `tests/fakes`, and what stands before the C library there, built
+//! once, and programs run against them.
 
 use super::run::Ran;
 use std::path::{Path, PathBuf};
@@ -7,10 +8,11 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// Package below `tests/fakes`, what cargo calls its library, and the name by which programs open it.
-const LIBRARIES: [(&str, &str, &str); 3] = [
+const LIBRARIES: [(&str, &str, &str); 4] = [
     ("cuda", "libcuda.so", "driver/libcuda.so.1"),
     ("nvml", "libnvidia_ml.so", "driver/libnvidia-ml.so.1"),
     ("old-cuda", "libold_cuda.so", "old/libcuda.so.1"),
+    ("p2p", "libp2p.so", "preload/libp2p.so"),
 ];
 
 /// Name of the test that a child process is to run, see [`in_child`].
@@ -26,11 +28,16 @@ pub fn old_driver() -> PathBuf {
     built().join("old")
 }
 
+/// What makes reads of fake drives go wrong, for `LD_PRELOAD`.
+pub fn preload() -> PathBuf {
+    built().join("preload/libp2p.so")
+}
+
 fn built() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {
         let at = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("fakes");
-        for folder in ["driver", "old"] {
+        for folder in ["driver", "old", "preload"] {
             std::fs::create_dir_all(at.join(folder)).unwrap();
         }
         // Test binaries run side by side: one of them builds.

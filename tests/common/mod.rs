@@ -8,6 +8,7 @@
 pub mod boots;
 pub mod contract;
 pub mod distro;
+pub mod drives;
 pub mod fakes;
 pub mod hosts;
 pub mod inspect;

@@ -1,6 +1,7 @@
 //! The worker process: brings the driver up, takes a job, runs its tasks in order, tells the parent everything.
 
 mod concurrent;
+pub(super) mod drives;
 mod lanes;
 mod measure;
 mod nccl;
@@ -31,15 +32,29 @@ pub(super) struct Bench {
     rounds: u32,
 }
 
-/// Runs as a worker: job from standard input, events to standard output.
+/// Runs as a worker for GPUs: job from standard input, events to standard output.
 pub fn run() {
-    // Nobody would listen any more, and the GPUs would be held until the next event finds that out.
-    let _ = nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL);
+    end_with_parent();
     let result = match start::start() {
         Ok(Some((mut bench, job))) => bench.tasks(&job),
         Ok(None) => Ok(()),
         Err(stop) => Err(stop),
     };
+    end(result)
+}
+
+/// The same for drives.
+pub fn run_drives() {
+    end_with_parent();
+    end(drives::work())
+}
+
+fn end_with_parent() {
+    // Nobody would listen any more, and the GPUs would be held until the next event finds that out.
+    let _ = nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL);
+}
+
+fn end(result: Result<(), Stop>) {
     if let Err(Stop::Broken(why)) = result {
         let _ = tell(&Event::Broken { why });
     }

@@ -8,7 +8,8 @@ use document::Document;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Where records are kept; their names begin with the time of the measurement.
+/// Where records are kept; the names of those about GPUs begin with the time of the measurement. Records of drives are
+/// named `p2pmem-...` and say nothing about GPUs.
 pub const FOLDER: &str = "var/lib/peerfix/records";
 /// Largest record that is read.
 const LIMIT: u64 = 64 << 20;

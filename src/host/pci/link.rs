@@ -7,7 +7,7 @@ use crate::root::{Dir, Fact, Why};
 /// Reads the four link files; absent where the function is not PCI Express.
 ///
 /// The kernel reads them from the device at that moment: an idle GPU shows Gen1 by its driver's choice.
-pub(super) fn read(dir: &Dir) -> Link {
+pub(in crate::host) fn read(dir: &Dir) -> Link {
     Link {
         generation: speed(dir, "current_link_speed"),
         max_generation: speed(dir, "max_link_speed"),

@@ -13,6 +13,7 @@ mod resizable;
 mod resource;
 
 pub use bdf::Bdf;
+pub(super) use link::read as read_link;
 
 use crate::root::{Fact, Root};
 use enumerate::Place;

@@ -1,6 +1,6 @@
 //! A benchmark record for people: one table of arms for each pair of GPUs.
 
-use crate::bench::record::{Arm, GpuState, Outcome, PairRecord, Record};
+use crate::bench::record::{Arm, Backend, GpuState, Outcome, PairRecord, Record};
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, ContentArrangement, Table};
 use std::fmt::Write;
@@ -11,8 +11,11 @@ const LIMIT: usize = 8;
 /// The whole text.
 pub fn text(record: &Record) -> String {
     let mut out = String::new();
+    if record.backend == Backend::P2pmem {
+        let _ = writeln!(out, "Drives that read into memory of other devices (p2pmem)");
+    }
     for gpu in &record.gpus {
-        let _ = writeln!(out, "{}", gpu_line(gpu));
+        let _ = writeln!(out, "{}", gpu_line(gpu, record.backend));
     }
     let _ = writeln!(out, "{}", state_line(record));
     let mut shown = 0;
@@ -58,8 +61,11 @@ pub fn text(record: &Record) -> String {
     out
 }
 
-fn gpu_line(gpu: &GpuState) -> String {
+fn gpu_line(gpu: &GpuState, backend: Backend) -> String {
     let mut words = vec![format!("{} {}", short(&gpu.bdf), gpu.name)];
+    if backend == Backend::P2pmem && gpu.memory > 0 {
+        words.push(format!("{} KiB of memory for peers", gpu.memory >> 10));
+    }
     if gpu.link_max.generation > 0 {
         words.push(format!("PCIe Gen{} x{}", gpu.link_max.generation, gpu.link_max.width));
     }
@@ -129,8 +135,9 @@ fn route(route: &str) -> String {
 
 /// Rows in the order in which people ask.
 fn order(name: &str) -> (usize, u64) {
-    const FIRST: [&str; 14] = [
+    const FIRST: [&str; 15] = [
         "first-page",
+        "p2p-read",
         "ce-read",
         "ce-write",
         "round-ce-write",
@@ -172,9 +179,12 @@ fn label(name: &str) -> String {
         "resident" => "resident consumer, 4 KiB page".to_owned(),
         "latency-load" => "dependent load".to_owned(),
         "latency-loop-2048x32" => "32 B copy, 2048 in a row".to_owned(),
-        "self" => "inside the first GPU".to_owned(),
+        "p2p-read" => "drive reads into peer memory".to_owned(),
+        "self" => "inside the first device".to_owned(),
         other => match other.rsplit_once('-') {
             Some(("latency-copy", bytes)) => format!("copy of {}, waited for", size(bytes)),
+            Some(("p2p-read", bytes)) => format!("read of {} into peer memory", size(bytes)),
+            Some(("staged", bytes)) => format!("read of {}, staged", size(bytes)),
             Some(("driver-staged", bytes)) => format!("copy of {} by the driver", size(bytes)),
             Some(("allreduce", bytes)) => format!("all-reduce of {}", size(bytes)),
             Some(("nccl-allreduce", bytes)) => format!("NCCL all-reduce of {}", size(bytes)),
