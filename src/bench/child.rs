@@ -45,8 +45,13 @@ impl Worker {
                 command.env_remove(name);
             }
         }
-        let mut child =
-            command.arg0("peerfix").arg(WORKER).args((backend == Backend::P2pmem).then_some(DRIVES)).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let mut child = command
+            .arg0("peerfix")
+            .arg(WORKER)
+            .args((backend == Backend::P2pmem).then_some(DRIVES))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
         let input = child.stdin.take();
         let (send, events) = channel();
         if let Some(output) = child.stdout.take() {

@@ -69,7 +69,7 @@ pub(super) fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<R
     let mut notes = Vec::new();
     let chosen = choose::choose(&facts, &host, &root, options.quick, &mut notes)?;
     chosen.drives.iter().try_for_each(|drive| accessible(&drive.job))?;
-    let worker = Worker::start(Backend::P2pmem)
+    let worker = Worker::start(Backend::P2pmem, options.bare)
         .map_err(|error| Refusal::Unsupported(format!("no worker could be started: {error}")))?;
     if let Err(refusal) = ready(&worker) {
         let _ = worker.kill();
@@ -88,7 +88,7 @@ pub(super) fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<R
     };
     let counters = Counters::open(&names, &paths, None);
     let told = Told::default();
-    let mut supervisor = Supervisor { backend: Backend::P2pmem, told, counters, progress };
+    let mut supervisor = Supervisor { backend: Backend::P2pmem, told, counters, bare: options.bare, progress };
     supervisor.run(worker, job);
     let mut told = supervisor.told;
     notes.append(&mut told.notes);
@@ -104,7 +104,7 @@ pub(super) fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<R
         budget_s: options.budget_s.unwrap_or(0.0),
         seed,
         backend: Backend::P2pmem,
-        state: host_state(&host, None, &View::default()),
+        state: host_state(&host, None, &View::default(), options.bare),
         gpus: chosen.drives.iter().map(|drive| state::device(drive, &host, &salt)).collect(),
         pairs: pairs(&chosen, &told),
         phases: told.phases,
