@@ -84,6 +84,8 @@ fn schemas_of_the_documents() {
         ("rule", schema::<doc::RuleDocument<'static>>()),
         ("record", schema::<peerfix::bench::record::Record>()),
         ("verdict", schema::<peerfix::verdict::Verdict>()),
+        ("health", schema::<peerfix::host::health::Health>()),
+        ("judgement", schema::<peerfix::verdict::gate::Judgement>()),
     ];
     let files = schemas.map(|(name, text)| (format!("{name}.json"), text));
     is_current("schema", &BTreeMap::from(files));

@@ -73,7 +73,8 @@ pub struct Loss {
     pub part: PartName,
     /// Kind.
     pub kind: LossKind,
-    /// What: a BDF, a mount point, a unit; empty for a part as a whole.
+    /// What, by a name that holds from boot to boot: a BDF, a mount point, a unit, the identity of a disk; empty
+    /// for a part as a whole.
     pub what: String,
     /// For a person.
     pub words: String,
@@ -167,17 +168,13 @@ impl Found<'_> {
                 let elsewhere = after
                     .iter()
                     .find(|f| f.id == old.id && was.get(f.bdf.as_str()).is_none_or(|w| w.id != f.id));
-                match elsewhere {
-                    Some(new) => {
-                        let words = format!("{} ({}) stands at {} now", old.bdf, old.id, new.bdf);
-                        self.add(PartName::Pci, LossKind::Moved, &old.bdf, words);
-                    }
-                    None => {
-                        let driver = old.driver.as_ref().map_or(String::new(), |d| format!(", {d}"));
-                        let words = format!("PCI device {} ({}{driver}) is gone", old.bdf, old.id);
-                        self.add(PartName::Pci, LossKind::Lost, &old.bdf, words);
-                    }
-                }
+                let (kind, words) = if let Some(new) = elsewhere {
+                    (LossKind::Moved, format!("{} ({}) stands at {} now", old.bdf, old.id, new.bdf))
+                } else {
+                    let driver = old.driver.as_ref().map_or(String::new(), |d| format!(", {d}"));
+                    (LossKind::Lost, format!("PCI device {} ({}{driver}) is gone", old.bdf, old.id))
+                };
+                self.add(PartName::Pci, kind, &old.bdf, words);
                 continue;
             };
             let Some(driver) = old.driver.as_ref().filter(|driver| new.driver.as_ref() != Some(*driver))
@@ -210,7 +207,8 @@ impl Found<'_> {
             }
             let place = if old.place.is_empty() { String::new() } else { format!(" at {}", old.place) };
             let words = format!("disk {} ({} GB{place}) is gone", old.name, old.bytes / 1_000_000_000);
-            self.add(PartName::Disks, LossKind::Lost, &old.name, words);
+            let what = old.identity.clone().unwrap_or_else(|| format!("{} {}", old.place, old.bytes));
+            self.add(PartName::Disks, LossKind::Lost, &what, words);
         }
     }
 
@@ -238,6 +236,11 @@ impl Found<'_> {
     fn interfaces(&mut self, before: &[Interface], after: &[Interface]) {
         let mut left: Vec<&Interface> = after.iter().collect();
         for old in before {
+            let what = if old.place.is_empty() {
+                old.name.clone()
+            } else {
+                format!("{} port {}", old.place, old.port)
+            };
             let seat = |i: &&Interface| !old.place.is_empty() && (&i.place, i.port) == (&old.place, old.port);
             let address = |i: &&Interface| old.address.is_some() && i.address == old.address;
             let name = |i: &&Interface| old.place.is_empty() && i.name == old.name;
@@ -249,14 +252,14 @@ impl Found<'_> {
                 .or_else(|| left.iter().position(name));
             let Some(at) = same else {
                 let words = format!("network interface {} ({}) is gone", old.name, old.place);
-                self.add(PartName::Interfaces, LossKind::Lost, &old.name, words);
+                self.add(PartName::Interfaces, LossKind::Lost, &what, words);
                 continue;
             };
             let new = left.swap_remove(at);
             if old.carrier == Some(true) && new.carrier != Some(true) && !old.wireless {
                 let state = if new.carrier.is_none() { "is down" } else { "has no link" };
                 let words = format!("network interface {} {state}, it had a link before", new.name);
-                self.add(PartName::Interfaces, LossKind::Lost, &old.name, words);
+                self.add(PartName::Interfaces, LossKind::Lost, &what, words);
             }
         }
     }

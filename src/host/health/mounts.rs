@@ -140,15 +140,12 @@ fn unescape(field: &str) -> String {
     while let Some((before, after)) = rest.split_once('\\') {
         text.push_str(before);
         let code = after.get(..3).and_then(|digits| u8::from_str_radix(digits, 8).ok());
-        match code.filter(u8::is_ascii) {
-            Some(code) => {
-                text.push(char::from(code));
-                rest = after.get(3..).unwrap_or_default();
-            }
-            None => {
-                text.push('\\');
-                rest = after;
-            }
+        if let Some(code) = code.filter(u8::is_ascii) {
+            text.push(char::from(code));
+            rest = after.get(3..).unwrap_or_default();
+        } else {
+            text.push('\\');
+            rest = after;
         }
     }
     text.push_str(rest);

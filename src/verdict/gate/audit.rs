@@ -4,7 +4,7 @@ use super::basis::Basis;
 use super::data::verified;
 use super::evidence::{Evidence, Found};
 use super::judgement::{StepFinding, StepName, StepOutcome};
-use super::tried::{Tried, key};
+use super::tried::{Role, Tried, key};
 use crate::bench::record::Record;
 use crate::host::health::Announced;
 use crate::rules::{Severity, Status};
@@ -34,6 +34,8 @@ pub struct AuditStep {
     pub finding: StepFinding,
     /// What became of the finding.
     pub own: Own,
+    /// The same in words.
+    pub own_words: String,
     /// Findings as grave came.
     pub came: bool,
     /// A rule as grave passed before and cannot be judged now.
@@ -67,15 +69,18 @@ pub fn step(evidence: &Evidence<'_>, basis: &Basis<'_>) -> AuditStep {
         .collect();
     let outcome = match (came.is_empty(), state) {
         (false, _) | (_, Own::Remains) => StepOutcome::Against,
-        (true, Own::Open) => StepOutcome::Open,
         (true, Own::Gone) if unsure.is_empty() => StepOutcome::For,
-        (true, Own::Gone) => StepOutcome::Open,
+        (true, Own::Gone | Own::Open) => StepOutcome::Open,
     };
     let (is_new, is_unsure) = (!came.is_empty(), !unsure.is_empty());
-    let found = came.into_iter().chain([own_words]).chain(unsure).chain(ignored).collect();
+    // What decides stands first.
+    let (before, behind) = if state == Own::Gone { (unsure, Vec::new()) } else { (Vec::new(), unsure) };
+    let own = [own_words.clone()];
+    let found = came.into_iter().chain(before).chain(own).chain(behind).chain(ignored).collect();
     AuditStep {
         finding: StepFinding::new(StepName::Audit, outcome, found),
         own: state,
+        own_words,
         came: is_new,
         unsure: is_unsure,
     }
@@ -186,6 +191,9 @@ fn fresh(evidence: &Evidence<'_>, now: &Found) -> Vec<String> {
 fn excuse(tried: &Tried, found: &Found, fresh: &[String]) -> Option<&'static str> {
     if tried.announced.contains(&Announced::Finding(found.rule.clone())) {
         return Some("the change announced it");
+    }
+    if tried.role == Role::Member && tried.set_rules.contains(&found.rule) {
+        return Some("another member of the set answers it");
     }
     let keys = tried.keys();
     let rule = found.rule.as_str();

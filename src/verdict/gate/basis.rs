@@ -4,7 +4,7 @@ use super::evidence::{Evidence, Measured};
 use super::judgement::{StepFinding, StepName, StepOutcome};
 use super::merge::merge;
 use super::tried::{Tried, key};
-use crate::bench::record::Record;
+use crate::bench::record::{GpuState, Record};
 use crate::verdict::comparable::differences;
 use crate::verdict::compare::{Settings, compare_over};
 use crate::verdict::document::{ArmVerdict, Difference, Verdict};
@@ -68,7 +68,7 @@ pub fn of<'a>(evidence: &Evidence<'a>) -> Basis<'a> {
     let Some(last) = evidence.before.last() else {
         return Basis::Incomparable("no baseline was taken".to_owned());
     };
-    let (before, after) = match (last.measured, evidence.after.measured) {
+    let (before, after) = match (pairs(last.measured), pairs(evidence.after.measured)) {
         (Measured::NotTaken(why), _) => {
             return Basis::Incomparable(format!("the baseline was not measured: {why}"));
         }
@@ -89,6 +89,9 @@ pub fn of<'a>(evidence: &Evidence<'a>) -> Basis<'a> {
         }
         (Measured::Record(before), Measured::Record(after)) => (before, after),
     };
+    if let Some(why) = fewer(before, after) {
+        return Basis::Gone(why);
+    }
     let tried = evidence.tried;
     let boots = baselines(evidence, before);
     if boots.len() < evidence.policy.baseline_boots {
@@ -119,6 +122,26 @@ pub fn of<'a>(evidence: &Evidence<'a>) -> Basis<'a> {
     Basis::Compared(Box::new(Compared { before, after, first, second, arms }))
 }
 
+/// A record without any pair is none.
+fn pairs(measured: Measured<'_>) -> Measured<'_> {
+    match measured {
+        Measured::Record(record) if record.pairs.is_empty() => Measured::NoPair("the record holds no pair"),
+        other => other,
+    }
+}
+
+/// The trial measured some of the GPUs, and others not any more.
+fn fewer(before: &Record, after: &Record) -> Option<String> {
+    let has = |record: &Record, gpu: &GpuState| {
+        record.gpus.iter().any(|other| (&other.bdf, &other.uuid_hash) == (&gpu.bdf, &gpu.uuid_hash))
+    };
+    let gone: Vec<&str> =
+        before.gpus.iter().filter(|gpu| !has(after, gpu)).map(|gpu| gpu.bdf.as_str()).collect();
+    let known = after.gpus.iter().all(|gpu| has(before, gpu));
+    (known && !gone.is_empty())
+        .then(|| format!("measured before and no longer answered by the driver: {}", gone.join(", ")))
+}
+
 /// Records of baseline boots that compare with the latest, that one included.
 fn baselines<'a>(evidence: &Evidence<'a>, last: &'a Record) -> Vec<&'a Record> {
     let nothing = Tried::default();
@@ -146,11 +169,17 @@ fn settings(evidence: &Evidence<'_>, boots: usize) -> Settings {
             policy.threshold
         },
         threshold_us: policy.threshold_us,
-        staged_percent: policy.max_staged_loss,
+        staged_percent: gain_that_undoes(policy.max_staged_loss),
         // Two passes are two looks at one question.
         family_error: policy.family_error / 2.0,
         ..Settings::default()
     }
+}
+
+/// Thresholds are ratios, the same up and down: what was lost is a larger share of what is left.
+fn gain_that_undoes(loss_percent: f64) -> f64 {
+    let loss = (loss_percent / 100.0).clamp(0.0, 0.95);
+    100.0 * loss / (1.0 - loss)
 }
 
 /// The first difference that forbids the comparison: of another machine or method, or of a state that the change

@@ -2,7 +2,7 @@
 
 use super::audit::{AuditStep, Own};
 use super::basis::Basis;
-use super::data::{DataStep, Harm};
+use super::data::{DataStep, Harm, verified};
 use super::evidence::Evidence;
 use super::health::HealthStep;
 use super::judgement::{Decision, Judgement, SCHEMA, StepFinding, TrialCall, VERSION};
@@ -88,7 +88,8 @@ fn rule(evidence: &Evidence<'_>, steps: &Steps<'_>) -> Ruling {
     if steps.health.finding.open() {
         return open(&steps.health.finding);
     }
-    let cured = steps.cured.speaks_for();
+    // For a member data may still be wrong elsewhere.
+    let cured = steps.cured.speaks_for() && steps.data.harm.is_empty();
     // Verified data is stronger than a counter that cannot be read.
     if steps.data.finding.open() && !(cured && steps.data.only_counters_open) {
         return open(&steps.data.finding);
@@ -117,9 +118,9 @@ fn harm(evidence: &Evidence<'_>, steps: &Steps<'_>) -> Option<Ruling> {
         Basis::Compared(_) | Basis::Unmeasured(..) => {}
     }
     let member = evidence.tried.role == Role::Member;
-    match steps.data.harm? {
-        // What was wrong and stays so is what the whole set is to cure.
-        Harm::StillWrong if member => None,
+    // What was wrong and stays so is what the whole set is to cure.
+    let harm = steps.data.harm.iter().find(|harm| !(member && **harm == Harm::StillWrong))?;
+    match harm {
         Harm::Corrupt | Harm::StillWrong => reject(TrialCall::Corrupt, steps.data.finding.clause()),
         Harm::Hang => reject(TrialCall::Hang, steps.data.finding.clause()),
         Harm::Lost => reject(TrialCall::Worse, steps.data.finding.clause()),
@@ -163,12 +164,17 @@ fn audited(evidence: &Evidence<'_>, steps: &Steps<'_>, shown: Option<(TrialCall,
     if audit.own == Own::Open || audit.unsure {
         return (Decision::Inconclusive, TrialCall::Inconclusive, audit.finding.clause());
     }
-    let gone = audit.finding.clause();
-    if evidence.tried.role == Role::Member {
-        let reason = format!("{gone}, and nothing is worse; the set is judged with its last member");
+    let gone = &audit.own_words;
+    if evidence.tried.role == Role::Member && !steps.speed.slower_once {
+        let worse = if measured == TrialCall::Inconclusive {
+            "nothing is worse beyond doubt"
+        } else {
+            "nothing is worse"
+        };
+        let reason = format!("{gone}, and {worse}; the set is judged with its last member");
         return (Decision::Step, measured, reason);
     }
-    let Some((call, why)) = shown else { return unmeasured(evidence, steps, &gone) };
+    let Some((call, why)) = shown else { return unmeasured(evidence, steps, gone) };
     match call {
         TrialCall::Better => (Decision::Keep, call, why),
         TrialCall::PossibleButSlower if evidence.policy.accept_slower => (
@@ -204,6 +210,13 @@ fn unmeasured(evidence: &Evidence<'_>, steps: &Steps<'_>, gone: &str) -> Ruling 
     let why = steps.basis.why_not().unwrap_or_default();
     if evidence.tried.about_correctness() {
         let reason = format!("{gone}, and the host lost nothing; judged by these alone, for {why}");
+        return (Decision::Keep, TrialCall::Same, reason);
+    }
+    if let Basis::Unmeasured(_, Some(record)) = &steps.basis
+        && evidence.tried.about_reach()
+        && record.pairs.iter().all(|pair| verified(record, &pair.from, &pair.to))
+    {
+        let reason = format!("{gone}, and every pair moves right data where none could be measured before");
         return (Decision::Keep, TrialCall::Better, reason);
     }
     let reason = format!("{gone}, but what the change promises has to be measured, and {why}");

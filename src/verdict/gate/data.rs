@@ -6,6 +6,7 @@ use super::judgement::{StepFinding, StepName, StepOutcome};
 use crate::bench::record::{Arm, Deltas, Outcome, Record};
 use crate::verdict::document::{ArmVerdict, Call, Cause};
 use crate::verdict::overall::{CONTROL, name, sentence};
+use crate::verdict::replaced::is_staged;
 
 /// How bad it is, the worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,8 +26,8 @@ pub enum Harm {
 pub struct DataStep {
     /// For the judgement.
     pub finding: StepFinding,
-    /// The worst of it.
-    pub harm: Option<Harm>,
+    /// What kinds of harm there are, the worst first.
+    pub harm: Vec<Harm>,
     /// The only thing open is that counters cannot be read any more.
     pub only_counters_open: bool,
 }
@@ -38,7 +39,7 @@ pub fn wrong(evidence: &Evidence<'_>, basis: &Basis<'_>) -> DataStep {
         Basis::Unmeasured(_, Some(record)) => first_record(record),
         other => DataStep {
             finding: StepFinding::not_judged(StepName::Data, other.why_not().unwrap_or_default()),
-            harm: None,
+            harm: Vec::new(),
             only_counters_open: false,
         },
     }
@@ -61,13 +62,13 @@ fn compare(evidence: &Evidence<'_>, compared: &Compared<'_>) -> DataStep {
         (Harm::Hang, &hang, "hangs", "hang"),
         (Harm::Lost, &lost, "is worse", "are worse"),
     ];
-    let mut harm = None;
+    let mut harm = Vec::new();
     let mut found = Vec::new();
     for (kind, arms, one, many) in groups {
         if arms.is_empty() {
             continue;
         }
-        harm = harm.or(Some(kind));
+        harm.push(kind);
         let mut words = sentence(arms, one, many);
         if kind <= Harm::StillWrong && arms.iter().any(|arm| CONTROL.contains(&arm.arm.as_str())) {
             words.push_str("; this is the control, so that the host is at fault");
@@ -90,10 +91,10 @@ fn compare(evidence: &Evidence<'_>, compared: &Compared<'_>) -> DataStep {
         open = true;
         found.push(format!("counters that could be read before cannot be now: {}", silent.join(", ")));
     }
-    let outcome = match (harm, open) {
-        (Some(_), _) => StepOutcome::Against,
-        (None, true) => StepOutcome::Open,
-        (None, false) => StepOutcome::Nothing,
+    let outcome = match (harm.is_empty(), open) {
+        (false, _) => StepOutcome::Against,
+        (true, true) => StepOutcome::Open,
+        (true, false) => StepOutcome::Nothing,
     };
     if found.is_empty() {
         found.push("no word is wrong, nothing hangs, nothing is lost, no fault is new".to_owned());
@@ -107,7 +108,7 @@ fn first_record(record: &Record) -> DataStep {
         .filter(|(.., arm)| arm.outcome == Outcome::Corrupt)
         .map(|(from, to, arm)| format!("{} {from} to {to} moves wrong data", arm.name))
         .collect();
-    let harm = (!corrupt.is_empty()).then_some(Harm::Corrupt);
+    let harm = if corrupt.is_empty() { Vec::new() } else { vec![Harm::Corrupt] };
     let (outcome, found) = if corrupt.is_empty() {
         (StepOutcome::Nothing, vec!["no word is wrong; there is no figure before to compare with".to_owned()])
     } else {
@@ -130,11 +131,14 @@ fn wrong_before(before: &Record, arm: &ArmVerdict) -> bool {
     }
 }
 
+/// Whether a counter could be read.
+type Readable = fn(&Deltas) -> bool;
+
 /// Counters that the baseline has for some arm and the trial for none. IOMMU faults are not asked for where
 /// translation was taken away: there is nothing left to count.
 fn silent(before: &Record, after: &Record, weakened: bool) -> Vec<&'static str> {
-    let has = |record: &Record, read: fn(&Deltas) -> bool| arms(record).any(|(.., arm)| read(&arm.deltas));
-    let counters: [(&str, fn(&Deltas) -> bool); 3] = [
+    let has = |record: &Record, read: Readable| arms(record).any(|(.., arm)| read(&arm.deltas));
+    let counters: [(&str, Readable); 3] = [
         ("IOMMU faults", |d| d.iommu_faults.is_some()),
         ("uncorrectable PCIe errors", |d| d.aer_uncorrectable.is_some()),
         ("Xids", |d| d.xids.is_some()),
@@ -187,15 +191,16 @@ pub(super) fn arms(record: &Record) -> impl Iterator<Item = (&str, &str, &Arm)> 
     pairs.chain(record.fabric.iter().map(|arm| ("", "", arm)))
 }
 
-/// A direction of a pair whose peer transfers were measured, with every word that was checked right.
+/// A direction of a pair whose peer transfers were measured, and every word that was checked right.
 pub(super) fn verified(record: &Record, from: &str, to: &str) -> bool {
-    const PEER: [&str; 5] = ["first-page", "ce-read", "ce-write", "sm-read", "sm-write"];
-    let mut peer =
-        arms(record).filter(|(f, t, arm)| (*f, *t) == (from, to) && PEER.contains(&arm.name.as_str()));
+    let peer = |arm: &Arm| !is_staged(&arm.name) && arm.name != "self";
     let mut words = 0;
-    let right = peer.all(|(.., arm)| {
-        words += arm.words_checked;
-        arm.outcome == Outcome::Measured
-    });
-    right && words > 0
+    for (.., arm) in arms(record).filter(|(f, t, arm)| (*f, *t) == (from, to) && peer(arm)) {
+        match arm.outcome {
+            Outcome::Measured => words += arm.words_checked,
+            Outcome::Refused | Outcome::Skipped => {}
+            Outcome::Failed | Outcome::Hang | Outcome::Crash | Outcome::Corrupt => return false,
+        }
+    }
+    words > 0
 }

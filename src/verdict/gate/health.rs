@@ -24,7 +24,8 @@ pub fn step(evidence: &Evidence<'_>) -> HealthStep {
         return HealthStep { finding, losses: Vec::new() };
     };
     for others in boots {
-        losses.retain(|loss| others.iter().any(|o| (o.part, &o.what) == (loss.part, &loss.what)));
+        let same = |a: &Loss, b: &Loss| a.part == b.part && (a.what == b.what || a.kind == LossKind::Unknown);
+        losses.retain(|loss| others.iter().any(|other| same(other, loss)));
     }
     let words = |test: &dyn Fn(&Loss) -> bool| -> Vec<String> {
         losses.iter().filter(|loss| test(loss)).map(|loss| loss.words.clone()).collect()

@@ -13,13 +13,15 @@ pub struct SpeedStep {
     pub finding: StepFinding,
     /// Another record of this boot may settle what this one leaves open, newly possible arms included.
     pub second_pass: bool,
+    /// An arm that both records have is slower in the only pass there is.
+    pub slower_once: bool,
 }
 
 /// Step 5.
 pub fn step(basis: &Basis<'_>) -> SpeedStep {
     let Basis::Compared(compared) = basis else {
         let finding = StepFinding::not_judged(StepName::Speed, basis.why_not().unwrap_or_default());
-        return SpeedStep { finding, second_pass: false };
+        return SpeedStep { finding, second_pass: false, slower_once: false };
     };
     let once = compared.second.is_none();
     let pick =
@@ -29,8 +31,9 @@ pub fn step(basis: &Basis<'_>) -> SpeedStep {
     let faster = pick(&|arm| own(arm) && arm.verdict == Call::Better);
     let measured = |arm: &ArmVerdict| arm.before.is_some_and(|side| side.outcome == Outcome::Measured);
     let open = pick(&|arm| {
-        let unsure = own(arm) && arm.verdict == Call::Inconclusive && !incidental(&arm.arm);
-        unsure || (arm.verdict == Call::OnlyBefore && arm.cause == Cause::Outcome && measured(arm))
+        let unsure = own(arm) && arm.verdict == Call::Inconclusive;
+        let not_run = arm.verdict == Call::OnlyBefore && arm.cause == Cause::Outcome && measured(arm);
+        (unsure || not_run) && !incidental(&arm.arm)
     });
     let cured = pick(&|arm| arm.verdict == Call::Better && arm.cause == Cause::Outcome);
     let same = pick(&|arm| own(arm) && arm.verdict == Call::Same);
@@ -69,5 +72,6 @@ pub fn step(basis: &Basis<'_>) -> SpeedStep {
             && matches!(arm.verdict, Call::Worse | Call::Inconclusive)
     };
     let second_pass = once && (compared.arms.iter().any(unsettled) || !slower.is_empty() || !open.is_empty());
-    SpeedStep { finding: StepFinding::new(StepName::Speed, outcome, found), second_pass }
+    let slower_once = once && !slower.is_empty();
+    SpeedStep { finding: StepFinding::new(StepName::Speed, outcome, found), second_pass, slower_once }
 }

@@ -31,6 +31,8 @@ pub struct Tried {
     pub other_kernel: bool,
     /// Alone, or a member of a set.
     pub role: Role,
+    /// Rules that other members of its set answer: that they fire, or fire now that this rung is open, is no news.
+    pub set_rules: Vec<String>,
     /// What it said that it takes away.
     pub announced: Vec<Announced>,
 }
@@ -70,6 +72,7 @@ impl Tried {
             trial_words: Vec::new(),
             other_kernel: change.kind == Kind::KernelPatch,
             role: Role::Alone,
+            set_rules: Vec::new(),
             announced: Announced::of_words(change.add.iter().map(String::as_str)),
         }
     }
@@ -82,12 +85,26 @@ impl Tried {
         join(&mut self.add, &earlier.add);
         join(&mut self.remove, &earlier.remove);
         join(&mut self.announced, &earlier.announced);
+        join(&mut self.set_rules, &earlier.set_rules);
         self.other_kernel |= earlier.other_kernel;
         if role == Role::Last {
             join(&mut self.answers, &earlier.answers);
             join(&mut self.rules, &earlier.rules);
         }
         self
+    }
+
+    /// As a member of a set whose changes answer `rules`.
+    #[must_use]
+    pub fn in_set(mut self, role: Role, rules: &[String]) -> Self {
+        self.role = role;
+        join(&mut self.set_rules, rules);
+        self
+    }
+
+    /// It opens transfers.
+    pub fn about_reach(&self) -> bool {
+        self.rules.iter().any(|rule| rule.about == About::Reach)
     }
 
     /// Any of its rules is about right data and working devices.
