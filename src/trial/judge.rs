@@ -173,6 +173,11 @@ fn tried(catalogue: &Catalogue, told: &Told, member: usize) -> Tried {
         announced: Announced::of_words(add.iter().map(String::as_str)),
         trial_words: told.armed().map(|armed| armed.own_words.to_vec()).unwrap_or_default(),
         other_kernel: false,
+        set_rules: if role == Role::Alone {
+            Vec::new()
+        } else {
+            trial.members.iter().flat_map(|m| m.rules.clone()).collect()
+        },
         add,
         remove,
         role,

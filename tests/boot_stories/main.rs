@@ -11,7 +11,14 @@ mod ways_back;
 use vm::Vm;
 
 /// An Intel IOMMU with interrupt remapping.
-pub const INTEL: &str = "-device intel-iommu,intremap=on";
+const INTEL: &str = "-device intel-iommu,intremap=on";
+
+/// The same, and two drives with memory for peers behind one switch: their transfers go astray under translation.
+const DRIVES: &str = "-device intel-iommu,intremap=on \
+    -device pcie-root-port,id=rp,bus=pcie.0,chassis=9,slot=9,addr=0x9 -device x3130-upstream,id=up,bus=rp \
+    -device xio3130-downstream,id=d1,bus=up,chassis=12,slot=2 -device xio3130-downstream,id=d2,bus=up,chassis=13,slot=3 \
+    -drive if=none,id=n0,file={folder}/drive-a,format=raw -device nvme,serial=a,drive=n0,bus=d1,cmb_size_mb=16 \
+    -drive if=none,id=n1,file={folder}/drive-b,format=raw -device nvme,serial=b,drive=n1,bus=d2,cmb_size_mb=16";
 
 impl Vm {
     /// Arms a trial of what the site's rule wants.

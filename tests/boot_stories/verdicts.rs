@@ -1,8 +1,8 @@
 //! What helps is kept, what does not is taken back, and the permanent configuration is seen running.
 
-use super::INTEL;
 use super::rules::{TRANSLATED, missing, rule, translated};
 use super::vm::Vm;
+use super::{DRIVES, INTEL};
 
 #[test]
 #[ignore = "boots virtual machines"]
@@ -21,6 +21,78 @@ fn a_change_that_helps_is_kept_and_verified_and_taken_back() {
     assert!(!vm.line().contains("iommu=pt"));
     assert!(vm.story().contains("no longer running"));
     vm.is_as_before();
+}
+
+#[test]
+#[ignore = "boots virtual machines"]
+fn silent_corruption_is_found_cured_kept_and_comes_back_with_a_revert() {
+    let mut vm = Vm::start(DRIVES, &translated());
+    vm.run("peerfix bench --quick -o /root/bad.json").exits(1);
+    vm.arm("");
+    vm.reboot();
+    assert!(vm.line().contains("iommu=pt peerfix.trial=t1"));
+    let story = vm.story();
+    assert!(story.contains("kept") && story.contains("moves right data"), "{story}");
+    vm.reboot();
+    assert!(vm.line().contains("iommu=pt") && !vm.line().contains("peerfix"));
+    assert!(vm.story().contains("kept and running"));
+    vm.run("peerfix bench --quick -o /root/good.json").exits(0);
+    vm.run("peerfix revert last").exits(7);
+    vm.reboot();
+    assert!(vm.story().contains("no longer running"));
+    vm.run("peerfix bench --quick -o /root/back.json").exits(1);
+    vm.is_as_before();
+}
+
+#[test]
+#[ignore = "boots virtual machines"]
+fn two_members_of_a_set_are_kept_together() {
+    let mut vm = Vm::start(DRIVES, &set("iommu=pt"));
+    vm.arm("");
+    vm.reboot();
+    let first = vm.line();
+    assert!(vm.story().contains("passed as a step"));
+    vm.run("! grep -q 'iommu=pt\\|first.word' /etc/default/grub").exits(0);
+    vm.reboot();
+    let both = vm.line();
+    assert!(both.contains("first.word=1") && both.contains("iommu=pt") && first != both, "{first} / {both}");
+    assert!(vm.story().contains("kept"));
+    vm.reboot();
+    let line = vm.line();
+    assert!(
+        line.contains("first.word=1") && line.contains("iommu=pt") && !line.contains("peerfix"),
+        "{line}"
+    );
+}
+
+#[test]
+#[ignore = "boots virtual machines"]
+fn a_set_whose_data_stays_wrong_is_dropped_together() {
+    let mut vm = Vm::start(DRIVES, &set("second.word=1"));
+    vm.arm("");
+    vm.reboot();
+    assert!(vm.story().contains("passed as a step"));
+    vm.reboot();
+    assert!(vm.line().contains("second.word=1"));
+    assert!(vm.story().contains("taken back"));
+    vm.reboot();
+    vm.is_as_before();
+    assert!(!vm.line().contains("first.word") && !vm.line().contains("second.word"));
+}
+
+/// Two rules whose remedies are one set: a first word, and `last`.
+fn set(last: &str) -> String {
+    let absent = |word: &str| format!("!host.kernel.cmdline.words.exists(w, w == '{word}')");
+    let member = |name: &str, word: &str| {
+        rule(
+            &format!("site/{name}"),
+            "correctness",
+            &absent(word),
+            Some("site"),
+            &[(&format!("site-{name}"), word, None)],
+        )
+    };
+    format!("{}{}", member("first", "first.word=1"), member("last", last))
 }
 
 #[test]

@@ -78,6 +78,13 @@ impl Vm {
                 text(&folder.path().join("disk")),
             ],
         );
+        for name in ["drive-a", "drive-b"] {
+            // No two words alike, so that a page in the wrong place shows.
+            let words: Vec<u8> = (0..1_u32 << 22)
+                .flat_map(|at| (at ^ u32::from(name.as_bytes()[6])).wrapping_mul(0x9e37_79b1).to_le_bytes())
+                .collect();
+            std::fs::write(folder.path().join(name), words).unwrap();
+        }
         payload(&folder.path().join("payload.tar"), rules);
         let devices = devices.replace("{folder}", text(folder.path()));
         let devices = devices.split_whitespace().map(str::to_owned).collect();

@@ -88,7 +88,8 @@ pub(super) fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<R
     };
     let counters = Counters::open(&names, &paths, None);
     let told = Told::default();
-    let mut supervisor = Supervisor { backend: Backend::P2pmem, told, counters, bare: options.bare, progress };
+    let mut supervisor =
+        Supervisor { backend: Backend::P2pmem, told, counters, bare: options.bare, progress };
     supervisor.run(worker, job);
     let mut told = supervisor.told;
     notes.append(&mut told.notes);
