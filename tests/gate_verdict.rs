@@ -127,10 +127,10 @@ fn tried(about: About) -> Tried {
 /// The change of `iommu/faults` that takes translation away.
 fn passthrough() -> Trial {
     let mut trial = Trial::new(About::Correctness);
-    trial.tried.rules[0].id = "iommu/faults".to_owned();
+    "iommu/faults".clone_into(&mut trial.tried.rules[0].id);
     trial.tried.add = vec!["iommu=pt".to_owned()];
     for boot in trial.before.iter_mut().chain([&mut trial.after]) {
-        boot.findings[0].rule = "iommu/faults".to_owned();
+        "iommu/faults".clone_into(&mut boot.findings[0].rule);
     }
     trial
 }
@@ -773,10 +773,10 @@ fn where_nothing_can_be_measured_health_and_findings_judge_and_say_so() {
     remains.after.findings[0].status = Status::Fail;
     remains.is(Decision::Reject, TrialCall::Same);
     let mut silent = unmeasured(About::Correctness);
-    silent.tried.rules[0].id = "iommu/faults".to_owned();
+    "iommu/faults".clone_into(&mut silent.tried.rules[0].id);
     silent.tried.add = vec!["intel_iommu=off".to_owned()];
     for boot in silent.before.iter_mut().chain([&mut silent.after]) {
-        boot.findings[0].rule = "iommu/faults".to_owned();
+        "iommu/faults".clone_into(&mut boot.findings[0].rule);
     }
     silent.is(Decision::Inconclusive, TrialCall::Inconclusive);
 }
@@ -832,9 +832,9 @@ fn the_next_rung_that_shows_once_a_member_opened_its_own_is_no_news() {
 #[test]
 fn the_last_member_answers_for_the_whole_set() {
     let mut earlier = tried(About::Reach);
-    earlier.name = "first".to_owned();
+    "first".clone_into(&mut earlier.name);
     earlier.answers = vec!["first".to_owned()];
-    earlier.rules[0].id = "first/rule".to_owned();
+    "first/rule".clone_into(&mut earlier.rules[0].id);
     earlier.add = vec!["first=1".to_owned()];
     let mut trial = Trial::new(About::Reach).before(refused);
     trial.tried = trial.tried.clone().after(&earlier, Role::Last);
