@@ -362,3 +362,24 @@ fn a_trial_that_cannot_be_read_is_disarmed_all_the_same() {
     nothing_left(&host);
     assert!(idle(host.tree.path()));
 }
+
+#[test]
+fn the_root_of_a_kernel_without_initramfs_is_found_by_its_number() {
+    let root = |device: &str| {
+        Boots::of(
+            hosts::z890()
+                .file("proc/1/mountinfo", "21 1 259:2 / / rw,relatime shared:1 - ext4 /dev/root rw\n")
+                .link("sys/dev/block/259:2", &format!("../../devices/virtual/block/{device}")),
+            hosts::z890_clean(),
+            "quiet splash",
+        )
+    };
+    let mounts = "/dev/root / ext4 rw,relatime 0 0\n";
+    let host = root("nvme0n1p2");
+    std::fs::write(host.tree.path().join("proc/mounts"), mounts).unwrap();
+    assert_eq!(provision(&host, cured_by_pt, &TrialPolicy::default()).unwrap().state(), State::Armed);
+    let host = root("md0");
+    std::fs::write(host.tree.path().join("proc/mounts"), mounts).unwrap();
+    let error = provision(&host, cured_by_pt, &TrialPolicy::default()).unwrap_err();
+    assert!(error.contains("is on MD"), "{error}");
+}

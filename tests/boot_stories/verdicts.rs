@@ -1,6 +1,6 @@
 //! What helps is kept, what does not is taken back, and the permanent configuration is seen running.
 
-use super::rules::{TRANSLATED, missing, rule, translated};
+use super::rules::{missing, rule, translated, when_missing, when_translated};
 use super::vm::Vm;
 use super::{DRIVES, INTEL};
 
@@ -82,12 +82,11 @@ fn a_set_whose_data_stays_wrong_is_dropped_together() {
 
 /// Two rules whose remedies are one set: a first word, and `last`.
 fn set(last: &str) -> String {
-    let absent = |word: &str| format!("!host.kernel.cmdline.words.exists(w, w == '{word}')");
     let member = |name: &str, word: &str| {
         rule(
             &format!("site/{name}"),
             "correctness",
-            &absent(word),
+            &when_missing(word),
             Some("site"),
             &[(&format!("site-{name}"), word, None)],
         )
@@ -137,8 +136,13 @@ fn a_network_card_that_disappears_speaks_against_a_change() {
 #[test]
 #[ignore = "boots virtual machines"]
 fn a_change_that_makes_nothing_better_is_not_kept() {
-    let useless =
-        rule("site/translated", "correctness", TRANSLATED, None, &[("site-none", "quiet.not=1", None)]);
+    let useless = rule(
+        "site/translated",
+        "correctness",
+        &when_translated(),
+        None,
+        &[("site-none", "quiet.not=1", None)],
+    );
     let mut vm = Vm::start(INTEL, &useless);
     vm.arm("");
     vm.reboot();

@@ -9,7 +9,12 @@ const WRITABLE: [&str; 6] = ["ext2", "ext3", "ext4", "vfat", "msdos", "xfs"];
 
 /// The file system of `directory`, if GRUB can write on it.
 pub(super) fn writable(root: &Root, directory: &str) -> Result<Filesystem, NoTrial> {
-    let found = mounted(root, directory)?;
+    let mut found = mounted(root, directory)?;
+    if found.source == "/dev/root"
+        && let Some(device) = root_device(root, &found.mount)
+    {
+        found.source = device;
+    }
     let refuse = |why: &str| {
         let reason =
             format!("{why}, where GRUB cannot clear next_entry: the trial would repeat at every boot");
@@ -45,6 +50,16 @@ pub(super) fn writable(root: &Root, directory: &str) -> Result<Filesystem, NoTri
         }
     }
     Ok(found)
+}
+
+/// The device behind `/dev/root`, the name that a kernel without initramfs gives it: by number.
+fn root_device(root: &Root, mount: &str) -> Option<String> {
+    let text = root.text("proc/1/mountinfo");
+    let mut lines = text.value()?.lines().map(|line| line.split(' ').collect::<Vec<_>>());
+    // 21 1 254:1 / / rw,relatime - ext4 /dev/root rw (Documentation/filesystems/proc.rst)
+    let fields = lines.find(|fields| fields.get(4) == Some(&mount) && fields.contains(&"/dev/root"))?;
+    let device = root.link_name(&format!("sys/dev/block/{}", fields.get(2)?));
+    device.value().map(|name| format!("/dev/{name}"))
 }
 
 /// The mount that holds a directory of the host.
