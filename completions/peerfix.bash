@@ -199,7 +199,7 @@ _peerfix() {
             return 0
             ;;
         peerfix__subcmd__bench)
-            opts="-o -q -v -h -V --gpus --quick --budget --wait --output --format --host --color --quiet --verbose --help --version"
+            opts="-o -q -v -h -V --gpus --p2pmem --quick --budget --wait --output --format --host --color --quiet --verbose --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -241,7 +241,7 @@ _peerfix() {
             return 0
             ;;
         peerfix__subcmd__bench__subcmd__worker)
-            opts="-q -v -h -V --format --host --color --quiet --verbose --help --version"
+            opts="-q -v -h -V --format --host --color --quiet --verbose --help --version p2pmem"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -129,6 +129,7 @@ markdown\:"For issue threads"))' \
 '--color=[Colour\: auto, always, never (NO_COLOR is honoured)]:WHEN:((auto\:"In a terminal"
 always\:"Always"
 never\:"Never"))' \
+'(--gpus --wait)--p2pmem[Measure NVMe drives that read into memory which another device publishes (the CMB of a drive), by the kernel'\''s own peer-to-peer DMA; drives are only read. Without this, drives are measured where there are no two GPUs]' \
 '--quick[Fewer and smaller samples]' \
 '--wait[Wait until nobody else uses the GPUs, in place of refusing]' \
 '-q[Print only the result and errors]' \
@@ -307,6 +308,7 @@ never\:"Never"))' \
 '--help[Print help (see more with '\''--help'\'')]' \
 '-V[Print version]' \
 '--version[Print version]' \
+'::what -- What it measures, when that is not GPUs:(p2pmem)' \
 && ret=0
 ;;
 (rules)
@@ -560,7 +562,7 @@ _peerfix_commands() {
 'audit:Evaluate all rules; report findings, pairs and proposed changes; writes nothing' \
 'plan:Show the changes only\: diffs, the resulting command line, commands, risks, the way back; writes nothing' \
 'provision:Make the changes that need no consent, without questions, for installers and images' \
-'bench:Measure peer and staged transfers of every pair of GPUs; write a record' \
+'bench:Measure peer and staged transfers of every pair of GPUs, or of drives; write a record' \
 'compare:Compare two benchmark records\: better, same, worse, corrupt, or why they do not compare' \
 'revert:Take a change back' \
 'undo:Take a change back' \
@@ -611,7 +613,7 @@ _peerfix__subcmd__help_commands() {
 'audit:Evaluate all rules; report findings, pairs and proposed changes; writes nothing' \
 'plan:Show the changes only\: diffs, the resulting command line, commands, risks, the way back; writes nothing' \
 'provision:Make the changes that need no consent, without questions, for installers and images' \
-'bench:Measure peer and staged transfers of every pair of GPUs; write a record' \
+'bench:Measure peer and staged transfers of every pair of GPUs, or of drives; write a record' \
 'compare:Compare two benchmark records\: better, same, worse, corrupt, or why they do not compare' \
 'revert:Take a change back' \
 'status:Where every change stands' \
