@@ -9,6 +9,7 @@ use common::drives::{Bench, Drives, bdf, gpu_libraries};
 use common::run::peerfix;
 use peerfix::bench::record::{Backend, Outcome};
 use peerfix::bench::run::digest;
+use peerfix::host::Host;
 use peerfix::host::p2pmem::P2pmem;
 use peerfix::root::{Root, Why};
 use peerfix::verdict::document::{About, Call, Overall};
@@ -150,7 +151,7 @@ fn a_fault_of_long_transfers_alone_is_found_after_the_first_page() {
 
 #[test]
 fn a_fault_that_comes_while_time_is_taken_is_found() {
-    // First page, one verified transfer of each peer arm, two of each to warm up: then it begins.
+    // First page, one verified transfer of each peer arm, two of each to warm up: that is what comes before.
     let run = quick("fault=drop;pair=0>1;after=7").exits(1);
     assert!(
         run.arms().any(|arm| arm.outcome == Outcome::Corrupt && !arm.samples.is_empty()),
@@ -365,6 +366,16 @@ fn drives_stand_in_where_there_are_no_gpus() {
     assert_eq!(verdict.verdict, Overall::Incomparable);
     let named = drives.bench("", &["--quick", "--gpus", "0"]).exits(6);
     assert!(named.record.is_none(), "who names GPUs wants no drives");
+}
+
+#[test]
+fn records_of_drives_say_nothing_about_gpus() {
+    let run = quick("").exits(0);
+    let text = std::fs::read(&run.file).unwrap();
+    let name = format!("var/lib/peerfix/records/{}.json", run.record().id);
+    let tree = Tree::new().dir("sys").file(&name, text);
+    let root = Root::open(tree.path()).unwrap();
+    assert!(Host::read(&root, &root).measured.is_absent());
 }
 
 #[test]

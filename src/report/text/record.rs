@@ -97,7 +97,8 @@ fn state_line(record: &Record) -> String {
 fn both(out: &mut String, forth: &PairRecord, back: Option<&PairRecord>) {
     let (a, b) = (short(&forth.from), short(&forth.to));
     let ceiling = if forth.ceiling_gb_s > 0.0 {
-        format!(", the path carries {:.0} GB/s in each direction", forth.ceiling_gb_s)
+        let digits = if forth.ceiling_gb_s < 10.0 { 2 } else { 0 };
+        format!(", the path carries {:.digits$} GB/s in each direction", forth.ceiling_gb_s)
     } else {
         String::new()
     };

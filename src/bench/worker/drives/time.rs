@@ -8,13 +8,17 @@ use crate::bench::counters;
 use crate::bench::drives::state::link_now;
 use crate::bench::record::{LinkSample, Outcome};
 use crate::bench::sampler::lower;
+use crate::bench::stats;
 use std::collections::BTreeMap;
 use std::io;
 use std::time::Instant;
 
-/// Seconds that a sample should last, so that its clock does not count.
-const SAMPLE: f64 = 4e-3;
-const SAMPLE_QUICK: f64 = 2e-3;
+/// Seconds of transfers in one sample, each of them timed: their median is the sample. A drive answers one read in many
+/// late, and so does the host's scheduler; a mean would tell of those.
+const SAMPLE: f64 = 20e-3;
+const SAMPLE_QUICK: f64 = 10e-3;
+/// Most transfers in one sample.
+const MOST: f64 = 128.0;
 
 /// One arm on one way, verified, while it is being timed.
 pub(super) struct Timed {
@@ -89,11 +93,15 @@ impl Drives {
         Ok(fault)
     }
 
-    /// Seconds of one transfer, averaged over `count`.
+    /// Seconds of one transfer, the median of `count`.
     fn batch(&mut self, entry: &Timed, count: u32) -> io::Result<f64> {
-        let began = Instant::now();
-        self.repeat(entry.way, entry.arm, count)?;
-        Ok(began.elapsed().as_secs_f64() / f64::from(count.max(1)))
+        let mut seconds = Vec::new();
+        for _ in 0..count.max(1) {
+            let began = Instant::now();
+            self.transfer_once(entry.way, entry.arm)?;
+            seconds.push(began.elapsed().as_secs_f64());
+        }
+        Ok(stats::median(&seconds))
     }
 
     /// One sample; the reason when a fault must end the peer arms.
@@ -126,8 +134,8 @@ fn failed(track: &mut Track, error: &io::Error) {
 
 fn batch_size(seconds: f64, quick: bool) -> u32 {
     let sample = if quick { SAMPLE_QUICK } else { SAMPLE };
-    let count = (sample / seconds.max(1e-7)).ceil().clamp(1.0, 64.0);
-    // Between 1 and 64.
+    let count = (sample / seconds.max(1e-7)).ceil().clamp(1.0, MOST);
+    // Between 1 and 128.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     let count = count as u32;
     count

@@ -123,8 +123,8 @@ impl Drives {
         Track::new(self.bdf(way.0), self.bdf(way.1), arm.name(), unit, self.bytes(way, arm) as u64)
     }
 
-    /// Transfers `count` times without looking at the data.
-    pub(super) fn repeat(&mut self, way: Way, arm: Arm, count: u32) -> io::Result<()> {
+    /// Transfers without looking at the data.
+    pub(super) fn transfer_once(&mut self, way: Way, arm: Arm) -> io::Result<()> {
         let (bytes, into) = (self.bytes(way, arm), Self::target(way, arm));
         let Self { drives, memories, places, staging, turns, .. } = self;
         let turn = turns.get(into).copied().unwrap_or_default();
@@ -134,7 +134,7 @@ impl Drives {
         else {
             return Err(io::Error::other("nothing to read"));
         };
-        (0..count).try_for_each(|_| transfer(arm, drive, memory, staging, place.offset, bytes))
+        transfer(arm, drive, memory, staging, place.offset, bytes)
     }
 
     /// Poisons, transfers once, looks at what landed. Blocks that change meanwhile are given up for others.
