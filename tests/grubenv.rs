@@ -30,15 +30,12 @@ fn a_variable_is_set_changed_and_taken_out_as_grub_editenv_does_it() {
         ("next_entry", None),
     ];
     for (name, value) in steps {
-        let theirs = match value {
-            Some(value) => {
-                ours = ours.set(name, value).unwrap();
-                editenv(&[file, "set", &format!("{name}={value}")])
-            }
-            None => {
-                ours = ours.unset(name);
-                editenv(&[file, "unset", name])
-            }
+        let theirs = if let Some(value) = value {
+            ours = ours.set(name, value).unwrap();
+            editenv(&[file, "set", &format!("{name}={value}")])
+        } else {
+            ours = ours.unset(name);
+            editenv(&[file, "unset", name])
         };
         assert_eq!(theirs, Some(true), "{name}");
         assert_eq!(std::fs::read(&path).unwrap(), ours.bytes(), "{name} {value:?}");

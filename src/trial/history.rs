@@ -75,6 +75,9 @@ impl Told {
 
     /// One sentence: why it ended as it did.
     pub fn reason(&self) -> &str {
+        if matches!(self.state(), State::TakenBack | State::VerifiedBack) {
+            return "";
+        }
         let found = self.events.iter().rev().find_map(|event| match &event.step {
             Step::Kept { reason, .. }
             | Step::Judged { reason, .. }

@@ -190,7 +190,7 @@ fn namespace(drive: &Drive, longest: u64) -> Result<(String, u64), String> {
                     "{}: its logical block is not known: {}",
                     space.block,
                     reason(&space.logical_block)
-                )
+                );
             }
             Some(block) if !(1..=4096).contains(block) => {
                 why = format!("{}: logical blocks of {block} bytes; up to {PAGE} are supported", space.block);

@@ -40,13 +40,13 @@ pub fn run() {
         Ok(None) => Ok(()),
         Err(stop) => Err(stop),
     };
-    end(result)
+    end(result);
 }
 
 /// The same for drives.
 pub fn run_drives() {
     end_with_parent();
-    end(drives::work())
+    end(drives::work());
 }
 
 fn end_with_parent() {

@@ -34,9 +34,14 @@ pub fn show(report: &TrialReport) -> String {
         let _ = writeln!(out, "{}", wrap("", 5, &format!("{} {}", step.at, step.what)));
     }
     for judgement in &report.judgements {
+        let text = |key: &str| judgement.get(key).and_then(|v| v.as_str()).unwrap_or_default();
+        let _ = writeln!(out, "     judgement of {}: {}", text("change"), text("call"));
         for step in judgement.get("steps").and_then(|steps| steps.as_array()).into_iter().flatten() {
             let text = |key: &str| step.get(key).and_then(|v| v.as_str()).unwrap_or_default();
-            let _ = writeln!(out, "{}", wrap("", 5, &format!("{}: {}", text("step"), text("found"))));
+            let found = step.get("found").and_then(|found| found.as_array()).into_iter().flatten();
+            let found: Vec<&str> = found.filter_map(|f| f.as_str()).collect();
+            let line = format!("{} ({}): {}", text("step"), text("outcome"), found.join("; "));
+            let _ = writeln!(out, "{}", wrap("", 7, &line));
         }
     }
     out

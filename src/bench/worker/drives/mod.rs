@@ -26,7 +26,7 @@ const PAGE: usize = 4096;
 type Way = (usize, usize);
 
 /// Everything of one worker.
-pub(super) struct Drives {
+pub(super) struct Storage {
     session: Session,
     root: Root,
     job: Vec<JobDrive>,
@@ -56,18 +56,18 @@ pub(super) fn work() -> Result<(), Stop> {
     let job: Job = serde_json::from_str(&line)
         .map_err(|error| Stop::Broken(format!("the job cannot be read: {error}")))?;
     let began = Instant::now();
-    let mut drives = Drives::start(&job)?;
+    let mut storage = Storage::start(&job)?;
     tell(&Event::Phase { name: "buffers".to_owned(), seconds: began.elapsed().as_secs_f64() })?;
-    drives.tasks(&job)
+    storage.tasks(&job)
 }
 
-impl Drives {
+impl Storage {
     fn start(job: &Job) -> Result<Self, Stop> {
         let mut memories = Vec::new();
         for drive in &job.drives {
             let memory = map(drive);
             if let Ok(memory) = &memory {
-                let text = format!("{}: {} KiB of its memory for peers", drive.bdf, memory.words() * 8 >> 10);
+                let text = format!("{}: {} KiB of its memory for peers", drive.bdf, memory.words() / 128);
                 tell(&Event::Method { text })?;
             }
             memories.push(memory);

@@ -5,7 +5,7 @@ use super::super::session::{Stop, Track, tell};
 use super::super::written::Written;
 use super::time::Timed;
 use super::transfer::Arm;
-use super::{Drives, PAGE, Way};
+use super::{PAGE, Storage, Way};
 use crate::bench::counters;
 use crate::bench::protocol::Event;
 use crate::bench::record::Outcome;
@@ -20,7 +20,7 @@ enum Page {
     Wrong(String, bool),
 }
 
-impl Drives {
+impl Storage {
     /// Runs one pair in all its directions.
     pub(super) fn pair(&mut self, a: usize, b: usize, full: bool) -> Result<(), Stop> {
         let mut ways = self.ways(a, b);

@@ -6,6 +6,7 @@
 use super::super::session::{Stop, tell};
 use crate::bench::protocol::Event;
 use crate::gpu::p2pmem::{Drive, Memory};
+use std::cmp::Reverse;
 
 /// Bytes of a page, to which all places are aligned.
 const PAGE: u64 = 4096;
@@ -40,9 +41,7 @@ impl Places {
     /// Places of `bytes` on a drive of `size` bytes; nothing is read yet.
     pub(super) fn of(size: u64, bytes: usize) -> Self {
         let last = size.saturating_sub(bytes as u64) / PAGE * PAGE;
-        let mut untried: Vec<u64> = (0..LOOKS)
-            .map(|n| (u128::from(last) * u128::from(n) / u128::from(LOOKS - 1)) as u64 / PAGE * PAGE)
-            .collect();
+        let mut untried: Vec<u64> = (0..LOOKS).map(|n| last / (LOOKS - 1) * n / PAGE * PAGE).collect();
         untried.dedup();
         untried.reverse();
         Self { bytes, untried, ..Self::default() }
@@ -80,7 +79,7 @@ impl Places {
                 Ok(Some(words)) if self.found.iter().all(|place| place.words != words) => {
                     let varied = (varied(words.get(..WORDS).unwrap_or(&words)), varied(&words));
                     self.found.push(Place { offset, words, varied });
-                    self.found.sort_by(|a, b| b.varied.cmp(&a.varied));
+                    self.found.sort_by_key(|place| Reverse(place.varied));
                     self.found.truncate(KEPT);
                 }
                 Ok(Some(_)) => {}

@@ -3,7 +3,7 @@
 use super::super::session::{Stop, Track};
 use super::super::time::rate;
 use super::transfer::Arm;
-use super::{Drives, Way};
+use super::{Storage, Way};
 use crate::bench::counters;
 use crate::bench::drives::state::link_now;
 use crate::bench::record::{LinkSample, Outcome};
@@ -40,7 +40,7 @@ impl Timed {
     }
 }
 
-impl Drives {
+impl Storage {
     /// Samples of all arms in turn, so that drift falls on all alike, and one more verified transfer of each. The
     /// reason when a fault or wrong data ended the peer arms.
     pub(super) fn time(&mut self, mut timed: Vec<Timed>) -> Result<Option<String>, Stop> {

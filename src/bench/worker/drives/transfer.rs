@@ -2,7 +2,7 @@
 
 use super::super::session::{Stop, Track, tell};
 use super::place::stable;
-use super::{Drives, PAGE, Way, landed};
+use super::{PAGE, Storage, Way, landed};
 use crate::bench::check::Checked;
 use crate::bench::protocol::Event;
 use crate::bench::record::Outcome;
@@ -101,7 +101,7 @@ fn transfer(
     }
 }
 
-impl Drives {
+impl Storage {
     /// Whose memory an arm writes to.
     fn target((from, to): Way, arm: Arm) -> usize {
         if arm == Arm::Own { from } else { to }
