@@ -149,6 +149,12 @@ fn armed(
         Format::Json => document::json(&ArmedDocument::of(&document, &copied_from, args.reboot)),
         _ => text::trial::armed(&document, &copied_from),
     })?;
+    if !place.config.exists("etc/systemd/system/multi-user.target.wants/peerfix-gate.service") {
+        note(
+            global,
+            "The boot unit peerfix-gate.service is not enabled: judge the trial with `sudo peerfix gate` after the reboot.",
+        );
+    }
     if args.reboot {
         note(global, "peerfix: reboots now");
         Live::default().reboot().map_err(Failure::internal)?;

@@ -2,7 +2,7 @@
 
 use super::{VERSION, Version};
 use crate::trial::history::{Told, Unreadable};
-use crate::trial::{State, Step};
+use crate::trial::{Event, State, Step};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -107,9 +107,7 @@ impl TrialDocument {
                 words: words(told),
                 member: told.member(),
                 kept: told.kept().map(str::to_owned),
-                steps: told
-                    .events
-                    .iter()
+                steps: shown(&told.events)
                     .map(|event| StepDocument {
                         at: event.at.to_string(),
                         boot: event.boot.clone(),
@@ -134,6 +132,22 @@ impl TrialDocument {
     pub fn open(&self) -> bool {
         self.state.is_none_or(|state| !state.ended())
     }
+}
+
+/// Of the many arms of a measurement only the one that it ended at, if it did not come to its end.
+fn shown(events: &[Event]) -> impl Iterator<Item = &Event> {
+    let last = events.len().saturating_sub(1);
+    let measuring = |event: &Event| matches!(event.step, Step::Measuring { .. });
+    let ended = |at: usize| {
+        events
+            .get(at + 1)
+            .is_none_or(|next| matches!(next.step, Step::Reverted { .. } | Step::Inconclusive { .. }))
+    };
+    events
+        .iter()
+        .enumerate()
+        .filter(move |(at, event)| !measuring(event) || *at == last || ended(*at))
+        .map(|(_, event)| event)
 }
 
 fn words(told: &Told) -> String {
