@@ -29,6 +29,10 @@ pub const CRASH_POINTS: &[&str] = &[
     "files-restored",
 ];
 
+/// The same between the durable steps of a trial boot.
+pub const TRIAL_POINTS: &[&str] =
+    &["trial-made", "trial-file-written", "trial-line-appended", "pending-set", "environment-written"];
+
 /// Environment variable that names the crash point to die at: `NAME`, or `NAME:3` for its third passage.
 #[cfg(feature = "crashpoints")]
 pub const CRASH_VARIABLE: &str = "PEERFIX_CRASH";
@@ -60,7 +64,7 @@ pub(super) use crashpoint;
 
 #[cfg(test)]
 mod tests {
-    use super::CRASH_POINTS;
+    use super::{CRASH_POINTS, TRIAL_POINTS};
     use std::collections::BTreeSet;
 
     #[test]
@@ -75,6 +79,7 @@ mod tests {
             let names = text.split("crashpoint!(\"").skip(1);
             found.extend(names.filter_map(|rest| Some(rest.split_once('"')?.0.to_owned())));
         }
-        assert_eq!(found, CRASH_POINTS.iter().map(|name| (*name).to_owned()).collect());
+        let listed = CRASH_POINTS.iter().chain(TRIAL_POINTS);
+        assert_eq!(found, listed.map(|name| (*name).to_owned()).collect());
     }
 }

@@ -2,6 +2,7 @@
 //! whatever a journal still holds.
 
 use super::Ledger;
+use super::crash::crashpoint;
 use super::dir::read_all;
 use super::error::LedgerError;
 use super::settle::settle;
@@ -47,6 +48,7 @@ impl Ledger {
         file.write_all_at(new.bytes(), 0)
             .and_then(|()| file.sync_all())
             .map_err(|e| failed("write it", e))?;
+        crashpoint!("environment-written");
         settle(&self.store.target);
         Ok(())
     }

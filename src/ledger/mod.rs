@@ -48,9 +48,9 @@ mod undo;
 mod words;
 
 pub use commands::CommandOutput;
-pub use crash::CRASH_POINTS;
 #[cfg(feature = "crashpoints")]
 pub use crash::CRASH_VARIABLE;
+pub use crash::{CRASH_POINTS, TRIAL_POINTS};
 pub use document::{ChangeRecord, RunPolicy, SCHEMA, VERSION, Version};
 pub use error::{CommandFailure, Conflict, LedgerError};
 pub use metadata::Metadata;

@@ -2,6 +2,7 @@
 //! unit run. What is in them is the trial's matter; that it is durable, and written under the one lock, is decided here.
 
 use super::Ledger;
+use super::crash::crashpoint;
 use super::dir::Dir;
 use super::error::{LedgerError, state};
 use super::state_folder;
@@ -67,19 +68,24 @@ impl Ledger {
         let id = format!("t{}", last + 1);
         folder.make(&id, 0o700).map_err(state(folder.join(&id), "make the trial"))?;
         folder.sync().map_err(state(folder.path(), "sync the trials"))?;
+        crashpoint!("trial-made");
         Ok(id)
     }
 
     /// Writes a file of a trial, whole or not at all.
     pub fn put_trial_file(&mut self, id: &str, name: &str, bytes: &[u8]) -> Result<(), LedgerError> {
         let folder = self.trial_folder(id)?;
-        replace(&folder, name, bytes).map_err(state(folder.join(name), "write"))
+        replace(&folder, name, bytes).map_err(state(folder.join(name), "write"))?;
+        crashpoint!("trial-file-written");
+        Ok(())
     }
 
     /// Appends one line to a file of a trial and makes it durable. A line cut short by a power cut is closed first.
     pub fn append_trial_line(&mut self, id: &str, name: &str, line: &str) -> Result<(), LedgerError> {
         let folder = self.trial_folder(id)?;
-        append(&folder, name, line).map_err(state(folder.join(name), "write"))
+        append(&folder, name, line).map_err(state(folder.join(name), "write"))?;
+        crashpoint!("trial-line-appended");
+        Ok(())
     }
 
     /// Sets the mark of the pending trial, or takes it away.
@@ -87,9 +93,11 @@ impl Ledger {
         let folder = state_folder::make(&self.store.target)?;
         let failed = |error| state(folder.join(PENDING), "write")(error);
         match mark {
-            Some(mark) => replace(&folder, PENDING, mark.as_bytes()).map_err(failed),
-            None => folder.remove(PENDING).and_then(|()| folder.sync()).map_err(failed),
+            Some(mark) => replace(&folder, PENDING, mark.as_bytes()).map_err(failed)?,
+            None => folder.remove(PENDING).and_then(|()| folder.sync()).map_err(failed)?,
         }
+        crashpoint!("pending-set");
+        Ok(())
     }
 
     /// Says `text` at the next logins until the machine restarts (pam_motd reads /run/motd.d); empty takes it away.

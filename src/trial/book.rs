@@ -24,10 +24,10 @@ impl<'a> Book<'a> {
     pub(super) fn create(ledger: &'a mut Ledger, trial: Trial) -> Result<Self, TrialError> {
         let this_boot = trial.boot_id.clone();
         let mut book = Self { ledger, told: Told { trial, events: Vec::new() }, boot: this_boot };
+        // First the mark: from here on the boot unit looks after it, whenever the machine stops.
+        book.pend(&Pending::Trial(book.told.trial.id.clone()))?;
         book.put("trial.json", &book.told.trial.clone())?;
         book.step(Step::Proposed)?;
-        // From here on the boot unit looks after it, also after a reset in the middle of the baseline.
-        book.pend(&Pending::Trial(book.told.trial.id.clone()))?;
         Ok(book)
     }
 

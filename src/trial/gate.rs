@@ -7,7 +7,7 @@ use super::document::{Pending, pending};
 use super::error::TrialError;
 use super::history::{self, Told};
 use super::journal::{Decision, State, Step};
-use super::keep::{keep, verify, verify_back};
+use super::keep::{fallen, keep, verify, verify_back};
 use super::machine::Machine;
 use super::{Site, judge};
 use crate::host::cmdline::Cmdline;
@@ -62,7 +62,9 @@ pub fn gate(
         Err(error @ TrialError::Damaged { .. }) => {
             disarm(site, ledger, &id, None)?;
             ledger.set_pending(None)?;
-            return Err(error);
+            // Killed before it was written down: nothing was done.
+            let unwritten = crate::ledger::trial_file(target, &id, "trial.json")?.is_none();
+            return if unwritten { Ok(Outcome::Idle) } else { Err(error) };
         }
         Err(error) => return Err(error),
     };
@@ -94,6 +96,16 @@ fn step(
     let id = book.told.trial.id.clone();
     let here = in_trial(site, &id);
     let same_boot = book.told.last_boot() == book.boot;
+    if book.told.events.is_empty() {
+        // Killed before the first line of the journal.
+        book.step(Step::Proposed)?;
+    }
+    if matches!(book.told.state(), State::Kept | State::Verified | State::NotRunning)
+        && let Some(entry) = fallen(site, &book.told)?
+    {
+        book.step(Step::TakenBack { entry })?;
+        return verify_back(site, book);
+    }
     match book.told.state() {
         State::Proposed | State::Baselined | State::Arming => {
             disarm_book(site, book)?;

@@ -80,6 +80,14 @@ pub(super) fn verify_back(site: &Site<'_>, book: &mut Book<'_>) -> Result<(), Tr
     }
 }
 
+/// The entry of a kept change, if it no longer stands: somebody took it back.
+pub(super) fn fallen(site: &Site<'_>, told: &history::Told) -> Result<Option<String>, TrialError> {
+    let Some(kept) = told.kept() else { return Ok(None) };
+    let entries = crate::ledger::history::list(site.config.base())?;
+    let stands = entries.iter().any(|e| e.id == kept && e.state == crate::ledger::history::State::Applied);
+    Ok((!stands).then(|| kept.to_owned()))
+}
+
 /// Words and rules that are not as the kept change wants them; none when all are.
 fn not_running(audit: &Audit, members: &[ChangeRecord]) -> Option<String> {
     let (line, _) = words(members);
@@ -119,10 +127,11 @@ pub fn after_revert(site: &Site<'_>, ledger: &mut Ledger, entries: &[String]) ->
         let mut book = Book { ledger, told, boot: site.boot_id() };
         if kept && matches!(state, State::Kept | State::Verified | State::NotRunning) {
             let entry = book.told.kept().unwrap_or_default().to_owned();
-            book.step(Step::TakenBack { entry })?;
+            // The mark first: a kill behind it is noticed at the next boot.
             if crate::ledger::pending(target)?.is_none() || state == State::Kept {
                 book.pend(&Pending::Trial(id))?;
             }
+            book.step(Step::TakenBack { entry })?;
         } else if armed && !state.ended() && state != State::Kept {
             disarm_book(site, &mut book)?;
             book.end(Step::Reverted { reason: "disarmed by hand".to_owned(), rejected: false })?;

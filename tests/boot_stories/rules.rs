@@ -69,7 +69,7 @@ pub fn translated() -> String {
 
 /// A word is missing on the command line.
 pub fn missing(word: &str) -> String {
-    let name = format!("site-{}", word.split(['=', '.']).next().unwrap_or_default());
+    let name = format!("site-{}", word.split(['=', '.']).next().unwrap_or_default().replace('_', "-"));
     rule(
         &format!("site/{}", name.trim_start_matches("site-")),
         "correctness",

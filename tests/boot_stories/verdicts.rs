@@ -98,7 +98,7 @@ fn set(last: &str) -> String {
 #[ignore = "boots virtual machines"]
 fn a_rung_that_does_not_help_is_rejected_and_the_next_one_kept_with_consent() {
     // This IOMMU has no pass-through: translation stays whatever `iommu=pt` asks for.
-    let mut vm = Vm::start("-device intel-iommu,intremap=on,pt=off", &translated());
+    let mut vm = Vm::start(&DRIVES.replace("intremap=on", "intremap=on,pt=off"), &translated());
     vm.arm("--accept-risk dma-isolation");
     vm.reboot();
     assert!(vm.line().contains("iommu=pt"));

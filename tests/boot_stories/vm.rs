@@ -183,7 +183,7 @@ impl Vm {
     /// Runs a command of the shell.
     #[track_caller]
     pub fn run(&mut self, command: &str) -> Ran {
-        self.run_for(command, Duration::from_secs(300))
+        self.run_for(command, Duration::from_mins(5))
     }
 
     /// The same with a limit of its own.

@@ -5,6 +5,7 @@ use super::Tree;
 use super::distro::{ROOT, grub_cmdline};
 use peerfix::format::grubenv::Grubenv;
 use std::cell::Cell;
+use std::process::Command;
 
 /// The kernel of the hosts here.
 pub const RELEASE: &str = "7.0.0-28-generic";
@@ -43,6 +44,22 @@ impl Boots {
         assert_eq!(host.start(), Started::Default);
         assert!(host.tree.read("proc/cmdline").contains(words));
         host
+    }
+
+    /// The host in folders that another process laid.
+    pub fn found(tree: &str, cured: &str) -> Self {
+        Self { tree: Tree::found(tree), cured: Tree::found(cured), boot: Cell::new(0) }
+    }
+
+    /// A copy of it as it is.
+    pub fn copy(&self) -> Self {
+        let again = |tree: &Tree| {
+            let copy = Tree::new();
+            let from = format!("{}/.", tree.path().display());
+            assert!(Command::new("cp").arg("-a").arg(from).arg(copy.path()).status().unwrap().success());
+            copy
+        };
+        Self { tree: again(&self.tree), cured: again(&self.cured), boot: Cell::new(self.boot.get()) }
     }
 
     /// What `update-grub` does.

@@ -18,6 +18,7 @@ pub mod machine;
 pub mod nvidia;
 pub mod nvidia_smi;
 pub mod pci;
+pub mod played;
 pub mod ptx;
 pub mod record;
 pub mod run;
@@ -28,13 +29,33 @@ use std::path::{Path, PathBuf};
 /// A root tree that is removed when dropped.
 #[must_use]
 pub struct Tree {
-    dir: tempfile::TempDir,
+    dir: Place,
+}
+
+/// A folder of our own, or one that is left where it is.
+enum Place {
+    Own(tempfile::TempDir),
+    Found(PathBuf),
+}
+
+impl Place {
+    fn path(&self) -> &Path {
+        match self {
+            Self::Own(dir) => dir.path(),
+            Self::Found(path) => path,
+        }
+    }
 }
 
 impl Tree {
     /// An empty tree.
     pub fn new() -> Self {
-        Self { dir: tempfile::tempdir().unwrap() }
+        Self { dir: Place::Own(tempfile::tempdir().unwrap()) }
+    }
+
+    /// A tree that is there.
+    pub fn found(path: &str) -> Self {
+        Self { dir: Place::Found(PathBuf::from(path)) }
     }
 
     /// The directory that stands for `/`.
