@@ -423,6 +423,29 @@ fn arms_that_were_not_run_because_one_was_wrong_are_no_news_for_a_member() {
     trial.role(Role::Member).is(Decision::Step, TrialCall::Same);
 }
 
+#[test]
+fn a_direction_that_a_fault_in_the_other_one_ended_is_no_news_for_a_member() {
+    let skipped = |mut record: Record| {
+        let pair = &mut record.pairs[1];
+        assert_eq!((pair.from.as_str(), pair.to.as_str()), (bdf(1).as_str(), bdf(0).as_str()));
+        for arm in &mut pair.arms {
+            arm.outcome = Outcome::Skipped;
+            arm.samples.clear();
+        }
+        ends(record, "first-page", Outcome::Corrupt)
+    };
+    let wrong = |mut record: Record| {
+        record.pairs.swap(0, 1);
+        let mut record = ends(record, "first-page", Outcome::Corrupt);
+        record.pairs.swap(0, 1);
+        ends(record, "first-page", Outcome::Corrupt)
+    };
+    let trial = Trial::new(About::Correctness).before(skipped).after(wrong);
+    trial.is(Decision::Reject, TrialCall::Corrupt);
+    let judgement = trial.role(Role::Member).judge();
+    assert_ne!(judgement.decision, Decision::Reject, "{}", judgement.reason);
+}
+
 // --- 3: cured ------------------------------------------------------------------------------------------
 
 #[test]

@@ -117,14 +117,16 @@ fn first_record(record: &Record) -> DataStep {
     DataStep { finding: StepFinding::new(StepName::Data, outcome, found), harm, only_counters_open: false }
 }
 
-/// The arm was wrong before; or it was not run then, because another one of its pair was.
+/// The arm was wrong before; or it was not run then, because another one of its pair was: a fault in one direction ends
+/// the other one too.
 fn wrong_before(before: &Record, arm: &ArmVerdict) -> bool {
     let ended = |arm: &ArmVerdict| arm.before.map(|side| side.outcome);
     match ended(arm) {
         Some(Outcome::Corrupt) => true,
         Some(Outcome::Skipped) | None => before.pairs.iter().any(|pair| {
-            arm.from.as_ref() == Some(&pair.from)
-                && arm.to.as_ref() == Some(&pair.to)
+            let (from, to) = (arm.from.as_ref(), arm.to.as_ref());
+            let (one, other) = (Some(&pair.from), Some(&pair.to));
+            ((from, to) == (one, other) || (from, to) == (other, one))
                 && pair.arms.iter().any(|arm| arm.outcome == Outcome::Corrupt)
         }),
         _ => false,
