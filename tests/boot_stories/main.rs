@@ -3,6 +3,9 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod bed;
+mod guest;
+mod monitor;
 mod rules;
 mod verdicts;
 mod vm;

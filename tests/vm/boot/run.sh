@@ -1,14 +1,19 @@
 #!/bin/bash
-# Builds what the boot stories need, as far as it is not there, and runs them: `run.sh [TEST...]`.
-# The image and the kernel are kept in $PEERFIX_BOOT_CACHE (default /var/tmp/peerfix-boot), about 700 MB.
-# Needs root, and on Debian 12:
-#   apt-get install -t bookworm-backports qemu-system-x86 seabios mmdebstrap linux-source-6.12
-#   apt-get install qemu-utils grub-pc-bin grub-common fdisk e2fsprogs bc bison flex libelf-dev libssl-dev lz4 xz-utils
+# Runs the boot stories (tests/boot_stories): installs, builds and caches what they need, as far as it is not there.
+# Usage: run.sh [TEST...]     README.md says what it takes
+#   PEERFIX_BOOT_CACHE   folder of image and kernel (default /var/tmp/peerfix-boot)
+#   PEERFIX_BINARY       the program under test (default: target/release/peerfix, built here)
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$here/../../.."
 export PEERFIX_BOOT_CACHE=${PEERFIX_BOOT_CACHE:-/var/tmp/peerfix-boot}
+"$here/packages.sh"
 "$here/image.sh" "$PEERFIX_BOOT_CACHE"
-nice cargo build --release --locked
+[ -n "${PEERFIX_BINARY:-}" ] || nice cargo build --release --locked
+
+# Each story adds a line when its machine goes: seconds, boots, name.
+times=$(mktemp)
+export PEERFIX_BOOT_TIMES=$times
+trap 'sort -k5 "$times"; awk "{s += \$1; b += \$3} END {printf \"%5d s %2d boots  all\n\", s, b}" "$times"; rm -f "$times"' EXIT
 # Each machine takes both cores: one story at a time.
 nice cargo test --locked --test boot_stories -- --ignored --test-threads=1 "$@"
