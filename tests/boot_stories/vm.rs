@@ -233,7 +233,7 @@ impl Vm {
     #[track_caller]
     pub fn power_off(&mut self) {
         self.send("systemctl poweroff\n");
-        let until = Instant::now() + Duration::from_secs(120);
+        let until = Instant::now() + Duration::from_mins(2);
         while self.qemu.as_mut().is_some_and(|qemu| qemu.try_wait().unwrap().is_none()) {
             assert!(Instant::now() < until, "still on; console:\n{}", self.console_tail());
             std::thread::sleep(Duration::from_millis(100));

@@ -1,8 +1,8 @@
 //! What a host has and needs to live: read before a change and after it, so that what got lost is seen.
 //!
 //! - [`part`]: known, absent or unknown, as a document keeps it
-//! - [`identity`]: names that hold from boot to boot
-//! - [`pci`], [`disks`], [`mounts`], [`interfaces`], [`routes`], [`units`], [`processors`]: the parts
+//! - `identity`: names that hold from boot to boot
+//! - [`pci`], [`disks`], [`mounts`], [`interfaces`], [`routes`], `units`, `processors`: the parts
 //! - [`announced`]: what a change says it takes away
 //! - [`lost`]: what was there and is not
 //!

@@ -7,8 +7,8 @@
 //! 5. [`speed`]: arms that both records have, worse only in two passes
 //! 6. [`audit`]: the finding is gone, and none as grave came
 //!
-//! [`basis`] says before steps 2 to 5 whether there is anything to compare, [`merge`] makes one list of two passes,
-//! [`conclude`] decides. What speaks against a change outranks what is not known, and that outranks what speaks for
+//! [`basis`] says before steps 2 to 5 whether there is anything to compare, `merge` makes one list of two passes,
+//! `conclude` decides. What speaks against a change outranks what is not known, and that outranks what speaks for
 //! it. Pure: values in, values out.
 
 pub mod audit;
