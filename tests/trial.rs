@@ -223,3 +223,52 @@ fn the_root_of_a_kernel_without_initramfs_is_found_by_its_number() {
     let error = provision(&host, cured_by_pt, &TrialPolicy::default()).unwrap_err();
     assert!(error.contains("is on MD"), "{error}");
 }
+
+#[test]
+fn a_mark_that_names_no_trial_is_taken_away_and_told() {
+    for mark in ["", "trial=\n", "trial=../../../etc\n", "trial=t1x\n", "\u{0}\u{1}"] {
+        let host = host();
+        provision(&host, cured_by_pt, &TrialPolicy::default()).unwrap();
+        revert(&host, "last");
+        std::fs::write(host.tree.path().join("var/lib/peerfix/pending"), mark).unwrap();
+        let run = Run::new(&host, cured_by_pt);
+        let mut ledger = Ledger::open(host.tree.path()).unwrap();
+        let mut machine = Played { host: &host, record: cured_by_pt, rebooted: 0 };
+        gate(&run.site(), &mut ledger, &mut machine, &mut |_| {}).unwrap_err();
+        assert!(idle(host.tree.path()), "{mark:?}");
+        nothing_left(&host);
+    }
+}
+
+#[test]
+fn a_journal_that_says_what_cannot_be_is_not_acted_on() {
+    for line in [
+        r#"{"at":"2030-01-02T03:04:05Z","boot":"x","state":"kept","entry":"0001","reason":"so"}"#,
+        r#"{"at":"2030-01-02T03:04:05Z","boot":"x","state":"judged","member":0,"decision":"keep","reason":"so"}"#,
+        "{}",
+        "not json",
+    ] {
+        let host = host();
+        provision(&host, cured_by_pt, &TrialPolicy::default()).unwrap();
+        let journal = "var/lib/peerfix/trials/t1/journal";
+        let text = format!("{}{line}\n", host.tree.read(journal));
+        std::fs::write(host.tree.path().join(journal), text).unwrap();
+        host.start();
+        let run = Run::new(&host, cured_by_pt);
+        let mut ledger = Ledger::open(host.tree.path()).unwrap();
+        let mut machine = Played { host: &host, record: cured_by_pt, rebooted: 0 };
+        let error = gate(&run.site(), &mut ledger, &mut machine, &mut |_| {}).unwrap_err();
+        assert!(error.to_string().contains("journal: line"), "{error}");
+        nothing_left(&host);
+        assert!(idle(host.tree.path()));
+    }
+}
+
+#[test]
+fn a_new_trial_waits_for_the_armed_one() {
+    let host = host();
+    provision(&host, cured_by_pt, &TrialPolicy::default()).unwrap();
+    let error = provision(&host, cured_by_pt, &TrialPolicy::default()).unwrap_err();
+    assert!(error.contains("t1") || error.contains("already chosen"), "{error}");
+    assert_eq!(host.choice(), "peerfix-trial-t1");
+}

@@ -142,7 +142,11 @@ pub(super) fn mark(pending: &Pending, policy: &TrialPolicy) -> String {
 /// What a mark says; none for one that says nothing.
 pub fn pending(mark: &[u8]) -> Option<Pending> {
     let text = String::from_utf8_lossy(mark);
-    let value = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)).map(str::to_owned);
+    let named = |id: &&str| {
+        id.strip_prefix('t').is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+    };
+    let value =
+        |key: &str| text.lines().find_map(|line| line.strip_prefix(key)).filter(named).map(str::to_owned);
     value("trial=").map(Pending::Trial).or_else(|| value("after=").map(Pending::After))
 }
 

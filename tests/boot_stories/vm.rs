@@ -296,11 +296,6 @@ impl Vm {
         Ran { text, status: status.trim_end_matches("__\n").trim().parse().unwrap() }
     }
 
-    /// Sends a command whose end nobody waits for, and gives it its time.
-    pub fn send_off(&mut self, command: &str) {
-        self.run(command);
-    }
-
     /// The running command line.
     #[track_caller]
     pub fn line(&mut self) -> String {
