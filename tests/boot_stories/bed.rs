@@ -16,9 +16,10 @@ const STOCK: &str =
 /// Reads what the witness says of a read from the first drive into the second one's memory.
 #[track_caller]
 fn witness(vm: &mut Vm, status: i32) -> String {
-    vm.run("peer_read nvme0 nvme1; r=$?; sleep 1; exit_with() { return $1; }; exit_with $r")
-        .exits(status)
-        .text
+    let said = vm.run("peer_read nvme0 nvme1").exits(status).text;
+    // The fault is logged a moment later.
+    vm.run("sleep 1");
+    said
 }
 
 #[test]
@@ -78,7 +79,7 @@ fn a_panic_and_a_hang_lead_back_to_the_default() {
     assert!(vm.console().contains("Requested init /nonexistent failed"));
     assert_eq!((vm.line(), vm.grubenv()["next_entry"].as_str()), (before.clone(), ""));
     // Opened and never fed: the emulated watchdog on PCI resets the machine after 30 s.
-    vm.run("cat /sys/class/watchdog/watchdog0/identity").says("i6300ESB");
+    assert!(!vm.kernel_log(0, "i6300ESB|i6300esb").is_empty());
     vm.run("sync; journalctl --sync").exits(0);
     vm.until_restart("exec 9>/dev/watchdog0; kill -STOP $$");
     assert_eq!((vm.line(), vm.boots()), (before, 3));
@@ -127,17 +128,18 @@ fn data_is_lost_and_cured(devices: &str, reason: &str) {
 #[test]
 #[ignore = "boots virtual machines"]
 fn hardware_fails_and_leaves_from_outside() {
-    let ports = "-device pcie-root-port,id=port,chassis=1,slot=1,addr=0x6.0,multifunction=on \
-        -device pcie-root-port,id=slot,chassis=2,slot=2,addr=0x6.1 \
-        -netdev user,id=net -device virtio-net-pci,netdev=net,id=nic,bus=slot";
+    let ports = "-device pcie-root-port,id=rp,chassis=1,slot=1,addr=0x6.0,multifunction=on \
+        -device pcie-root-port,id=hp,chassis=2,slot=2,addr=0x6.1 \
+        -netdev user,id=net -device virtio-net-pci,netdev=net,id=nic,bus=hp";
     let mut vm = Vm::start(&format!("{INTEL} {ports}"), "");
-    vm.run("ip -br link").says("eth0");
-    vm.monitor("pcie_aer_inject_error port BAD_TLP");
+    vm.run("ls /sys/bus/pci/devices/0000:02:00.0/virtio*/net").exits(0);
+    vm.monitor("pcie_aer_inject_error rp BAD_TLP");
     vm.run("sleep 1; cat /sys/bus/pci/devices/0000:00:06.0/aer_dev_correctable").says("BadTLP 1");
     assert!(!vm.kernel_log(0, "AER: Correctable error").is_empty());
     vm.monitor("device_del nic");
-    // A hot-plug slot gives the guest five seconds.
-    vm.run("for i in $(seq 30); do [ -e /sys/class/net/eth0 ] || exit_ok=1; [ -n \"$exit_ok\" ] && break; sleep 1; done; ! ip -br link | grep eth0").exits(0);
+    // A hot-plug slot leaves the guest five seconds to object.
+    vm.run("for i in $(seq 30); do [ -e /sys/bus/pci/devices/0000:02:00.0 ] || break; sleep 1; done; ! [ -e /sys/bus/pci/devices/0000:02:00.0 ]")
+        .exits(0);
 }
 
 #[test]
@@ -152,11 +154,12 @@ fn a_described_trial_boots_debians_kernel_with_its_initrd() {
     let before = vm.line();
     assert!(before.contains("-amd64 root=UUID="), "{before}");
     let tree = vm.fetch(
-        "proc/cmdline proc/mounts proc/1/mountinfo etc/default/grub etc/grub.d/* \
-         boot/grub/grub.cfg boot/grub/grubenv boot/vmlinuz-*-amd64",
+        "proc/cmdline proc/mounts proc/1/mountinfo etc/default/grub etc/grub.d/* boot/grub/grub.cfg boot/grub/grubenv",
     );
-    let initrd = vm.run("basename /boot/initrd.img-$(uname -r)").text;
-    std::fs::write(tree.path().join("boot").join(initrd.trim()), "").unwrap();
+    // What GRUB is to load must be there; what is in it does not matter.
+    for file in vm.run("ls -1 /boot/vmlinuz-$(uname -r) /boot/initrd.img-$(uname -r)").exits(0).text.lines() {
+        std::fs::write(tree.path().join(&file[1..]), "").unwrap();
+    }
     let wanted = Wanted { id: "t1".to_owned(), add: vec!["intel_iommu=on".to_owned()], ..Wanted::default() };
     let trial = describe(&Root::open(tree.path()).unwrap(), &wanted).unwrap();
     let custom = String::from_utf8(trial.custom.after.clone()).unwrap();

@@ -157,7 +157,7 @@ impl Vm {
         let blocks = bytes.len().div_ceil(1 << 20);
         self.run(&format!(
             "dd if=/dev/$(basename $(dirname $(grep -lx carrier /sys/block/*/serial))) iflag=direct bs=1M count={blocks} \
-             status=none | tar -C / --no-overwrite-dir -x"
+             status=none 2>/dev/null | tar -C / --no-overwrite-dir -x"
         ))
         .exits(0);
     }
@@ -174,8 +174,10 @@ impl Vm {
         let console = File::options().create(true).append(true).open(at("console")).unwrap();
         let shell = format!("socket,id=shell,path={},server=on,wait=off", text(&at("shell")));
         let monitor = format!("unix:{},server=on,wait=off", text(&at("monitor")));
-        let mut command = Command::new("qemu-system-x86_64");
+        // A machine goes with the story that started it, also when that one is killed.
+        let mut command = Command::new("setpriv");
         command
+            .args(["--pdeathsig", "KILL", "qemu-system-x86_64"])
             .args([
                 "-accel",
                 "tcg,thread=multi",
@@ -217,7 +219,8 @@ impl Vm {
                 Err(_) => std::thread::sleep(Duration::from_millis(50)),
             }
         };
-        self.monitor = Some(Monitor::connect(&at("monitor")));
+        let monitor = Monitor::connect(&at("monitor"));
+        self.monitor = Some(monitor.unwrap_or_else(|error| panic!("{error}; {}", self.qemu_says())));
     }
 
     /// Cuts the power: what was not on the medium is lost.
@@ -292,7 +295,8 @@ impl Vm {
         let text = self.hear(&mark, limit);
         let status = self.hear("__\n", limit);
         let text = text.trim_end_matches(&mark).replace('\r', "");
-        println!("$ {command}\n{text}");
+        // Of a file that is carried out, its beginning.
+        println!("$ {command}\n{}", text.get(..8000).unwrap_or(&text));
         Ran { text, status: status.trim_end_matches("__\n").trim().parse().unwrap() }
     }
 
