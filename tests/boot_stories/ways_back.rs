@@ -67,8 +67,9 @@ fn a_hang_is_ended_by_the_watchdog() {
     vm.arm("");
     // Both processors spin at the highest priority early in the trial: nobody feeds the watchdog that systemd opened.
     vm.run(
-        "printf '[Unit]\\nDefaultDependencies=no\\nBefore=sysinit.target\\nConditionKernelCommandLine=peerfix.trial=t1\\n\
-         [Service]\\nType=oneshot\\nExecStart=/bin/sh -c \"echo -1 >/proc/sys/kernel/sched_rt_runtime_us; for i in 1 2; do chrt -f 99 sh -c \\\"while :; do :; done\\\" & done; sleep 1000\"\\n' >/etc/systemd/system/hang.service && \
+        "printf 'echo -1 >/proc/sys/kernel/sched_rt_runtime_us\\nfor i in 1 2; do chrt -f 99 sh -c \"while :; do :; done\" & done\\nwait\\n' >/root/hang && \
+         printf '[Unit]\\nDefaultDependencies=no\\nBefore=sysinit.target\\nConditionKernelCommandLine=peerfix.trial=t1\\n\
+         [Service]\\nType=oneshot\\nExecStart=/bin/sh /root/hang\\n' >/etc/systemd/system/hang.service && \
          mkdir -p /etc/systemd/system/sysinit.target.wants && ln -s ../hang.service /etc/systemd/system/sysinit.target.wants/",
     )
     .exits(0);
