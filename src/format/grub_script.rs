@@ -24,6 +24,9 @@ pub struct Broken {
     pub reason: String,
 }
 
+/// GRUB's lexer has no token for it, and the whole grub.cfg would not be taken.
+const LONE: &str = "a `$` that begins no variable of GRUB";
+
 /// Splits a value as GRUB does.
 pub fn split(value: &[u8]) -> Result<Vec<Argument>, Broken> {
     let mut arguments = Vec::new();
@@ -67,10 +70,7 @@ fn argument(value: &[u8], start: usize) -> Result<Argument, Broken> {
             }
             b'"' => pos = double(value, pos, &mut text)?,
             b'$' => match variable(value, pos) {
-                None => {
-                    text.push(b'$');
-                    pos += 1;
-                }
+                None => return Err(broken(pos, LONE)),
                 Some((name, end)) => {
                     let alone = pos == start && matches!(value.get(end), None | Some(b' ' | b'\t'));
                     if !alone {
@@ -103,8 +103,9 @@ fn double(value: &[u8], open: usize, text: &mut Vec<u8>) -> Result<usize, Broken
                 pos += 2;
             }
             (Some(b'\\'), Some(b'\n')) => return Err(broken(pos, "a line that GRUB joins")),
-            (Some(b'$'), _) if variable(value, pos).is_some() => {
-                return Err(broken(pos, "GRUB replaces a `$` name inside double quotes"));
+            (Some(b'$'), _) => {
+                let inside = "GRUB replaces a `$` name inside double quotes";
+                return Err(broken(pos, variable(value, pos).map_or(LONE, |_| inside)));
             }
             (Some(byte), _) => {
                 text.push(*byte);
@@ -197,7 +198,16 @@ mod tests {
 
     #[test]
     fn what_ends_the_command_is_named() {
-        for (value, at) in [("a b;c", 3), ("a #b", 2), ("a 'b", 2), ("a{b", 1), ("a \\", 2), ("a=$b", 2)] {
+        for (value, at) in [
+            ("a b;c", 3),
+            ("a #b", 2),
+            ("a 'b", 2),
+            ("a{b", 1),
+            ("a \\", 2),
+            ("a=$b", 2),
+            ("a$", 1),
+            ("\"a$\"", 2),
+        ] {
             assert_eq!(split(value.as_bytes()).unwrap_err().at, at, "{value}");
         }
         assert_eq!(split(b"a $tuned_params").unwrap()[1].variable.as_deref(), Some("tuned_params"));

@@ -74,7 +74,7 @@ impl Grubenv {
         }
         let mut content = self.bytes.get(..self.end).unwrap_or_default().to_vec();
         if let Some(line) = self.find(name) {
-            drop(content.splice(line.value, escaped));
+            content.splice(line.value, escaped);
         } else {
             content.extend_from_slice(name.as_bytes());
             content.push(b'=');

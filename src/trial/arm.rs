@@ -5,7 +5,6 @@ use super::Site;
 use super::book::Book;
 use super::error::TrialError;
 use super::journal::Step;
-use crate::boot::FileEdit;
 use crate::boot::grub_trial::{self, Wanted};
 use crate::format::grubenv::Grubenv;
 use crate::ledger::{ChangeRecord, Ledger, Request, RevertOptions, RunPolicy};
@@ -57,7 +56,7 @@ pub(super) fn arm(site: &Site<'_>, book: &mut Book<'_>, member: usize) -> Result
             details: serde_json::json!({ "trial": trial.id, "member": member, "next_entry": described.entry }),
             ..ChangeRecord::default()
         }],
-        operations: operations(site, &described.custom),
+        operations: operations(site, &described),
         revert_commands: forget(site.run, &described.grubenv, &described.entry),
         run: site.run,
     })?;
@@ -130,22 +129,16 @@ fn chosen(site: &Site<'_>, grubenv: &str) -> Option<String> {
 }
 
 /// The file, and GRUB's own check of it where that is installed: what it does not take is put back at once.
-fn operations(site: &Site<'_>, custom: &FileEdit) -> Vec<Operation> {
-    let mut operations = vec![Operation::Write {
+fn operations(site: &Site<'_>, trial: &grub_trial::Trial) -> Vec<Operation> {
+    let custom = &trial.custom;
+    let write = Operation::Write {
         path: custom.path.clone(),
         before: custom.before.clone(),
         after: custom.after.clone(),
-    }];
-    let names = ["usr/bin/grub-script-check", "usr/bin/grub2-script-check", "bin/grub-script-check"];
-    if let Some(program) = names.into_iter().find(|name| site.config.exists(name))
-        && site.run == RunPolicy::Live
-    {
-        operations.push(Operation::Run {
-            argv: vec![format!("/{program}"), format!("/{}", custom.path)],
-            why: "GRUB must be able to read the trial's entry".to_owned(),
-        });
-    }
-    operations
+    };
+    let check = trial.check.as_ref().filter(|_| site.run == RunPolicy::Live);
+    let check = check.map(|command| Operation::Run { argv: command.argv.clone(), why: command.why.clone() });
+    std::iter::once(write).chain(check).collect()
 }
 
 /// For revert.sh and `revert`: clears the choice only while it is ours.

@@ -10,6 +10,7 @@ pub mod contract;
 pub mod distro;
 pub mod drives;
 pub mod fakes;
+pub mod grub;
 pub mod hosts;
 pub mod inspect;
 pub mod kernel_log;

@@ -8,36 +8,39 @@ use crate::format::{Trouble, line_of};
 pub(super) enum Token {
     /// A word.
     Word(Word),
-    /// A line end or `;`.
-    End,
+    /// A line end, at this offset.
+    Newline(usize),
+    /// `;`, at this offset.
+    Semicolon(usize),
     /// `{`, at this offset.
     Open(usize),
     /// `}`, at this offset.
     Close(usize),
 }
 
-/// All tokens. GRUB's grammar has no use for `|`, `&`, `<` and `>`: a script that holds them unquoted is refused.
+/// All tokens. GRUB's grammar has no use for `|`, `&`, `<` and `>`: a script that holds them unquoted is refused,
+/// as is what GRUB's lexer takes for no token (a lone `$`) and what is followed nowhere here (`$"…"`).
 pub(super) fn tokens(bytes: &[u8]) -> Result<Vec<Token>, Trouble> {
     let mut tokens = Vec::new();
     let mut at = 0;
     while let Some(byte) = bytes.get(at) {
         match byte {
             b' ' | b'\t' => at += 1,
-            b'\n' | b';' => {
-                tokens.push(Token::End);
+            b'\n' | b';' | b'{' | b'}' => {
+                tokens.push(match byte {
+                    b'\n' => Token::Newline(at),
+                    b';' => Token::Semicolon(at),
+                    b'{' => Token::Open(at),
+                    _ => Token::Close(at),
+                });
                 at += 1;
             }
+            // GRUB leaves carriage returns out wherever they stand (grub_file_getline).
             b'\r' if bytes.get(at + 1) == Some(&b'\n') => at += 1,
-            b'\\' if bytes.get(at + 1) == Some(&b'\n') => at += 2,
             b'#' => at += bytes.get(at..).unwrap_or_default().iter().take_while(|b| **b != b'\n').count(),
-            b'{' | b'}' => {
-                tokens.push(if *byte == b'{' { Token::Open(at) } else { Token::Close(at) });
-                at += 1;
-            }
             b'|' | b'&' | b'<' | b'>' => {
                 let shown = char::from(*byte);
-                let reason = format!("GRUB script knows no unquoted `{shown}` here");
-                return Err(Trouble::new(line_of(bytes, at), reason));
+                return Err(trouble(bytes, at, format!("GRUB script knows no unquoted `{shown}` here")));
             }
             _ => {
                 let word = word(bytes, at)?;
@@ -49,6 +52,10 @@ pub(super) fn tokens(bytes: &[u8]) -> Result<Vec<Token>, Trouble> {
     Ok(tokens)
 }
 
+fn trouble(bytes: &[u8], at: usize, reason: impl Into<String>) -> Trouble {
+    Trouble::new(line_of(bytes, at), reason)
+}
+
 fn word(bytes: &[u8], start: usize) -> Result<Word, Trouble> {
     let mut parts = Vec::new();
     let mut text = Vec::new();
@@ -58,30 +65,39 @@ fn word(bytes: &[u8], start: usize) -> Result<Word, Trouble> {
         match byte {
             b' ' | b'\t' | b'\n' | b';' | b'{' | b'}' | b'|' | b'&' | b'<' | b'>' => break,
             b'\r' if bytes.get(at + 1) == Some(&b'\n') => break,
+            b'\r' | 0 => return Err(trouble(bytes, at, "a carriage return or NUL inside a line")),
             b'\\' => {
                 plain = false;
                 match bytes.get(at + 1) {
-                    Some(b'\n') | None => {}
+                    Some(b'\n') => {}
                     Some(next) => text.push(*next),
+                    None => return Err(trouble(bytes, at, "a backslash at the end")),
                 }
-                at = (at + 2).min(bytes.len());
+                at += 2;
             }
             b'\'' => {
                 plain = false;
                 let rest = bytes.get(at + 1..).unwrap_or_default();
                 let Some(length) = rest.iter().position(|b| *b == b'\'') else {
-                    return Err(Trouble::new(line_of(bytes, at), "a single quote that is never closed"));
+                    return Err(trouble(bytes, at, "a single quote that is never closed"));
                 };
                 text.extend_from_slice(rest.get(..length).unwrap_or_default());
+                if length == 0 {
+                    empty(&mut text, &mut parts);
+                }
                 at += length + 2;
             }
             b'"' => {
                 plain = false;
-                at = double(bytes, at, &mut text, &mut parts)?;
+                let end = double(bytes, at, &mut text, &mut parts)?;
+                if end == at + 2 {
+                    empty(&mut text, &mut parts);
+                }
+                at = end;
             }
             b'$' => {
                 plain = false;
-                at = dollar(bytes, at, false, &mut text, &mut parts);
+                at = dollar(bytes, at, false, &mut text, &mut parts)?;
             }
             _ => {
                 text.push(*byte);
@@ -103,20 +119,24 @@ fn double(bytes: &[u8], open: usize, text: &mut Vec<u8>, parts: &mut Vec<Part>) 
                 at += 2;
             }
             (Some(b'\\'), Some(b'\n')) => at += 2,
-            (Some(b'$'), _) => at = dollar(bytes, at, true, text, parts),
+            (Some(b'$'), _) => at = dollar(bytes, at, true, text, parts)?,
             (Some(byte), _) => {
                 text.push(*byte);
                 at += 1;
             }
-            (None, _) => {
-                return Err(Trouble::new(line_of(bytes, open), "a double quote that is never closed"));
-            }
+            (None, _) => return Err(trouble(bytes, open, "a double quote that is never closed")),
         }
     }
 }
 
-/// The variable at a `$`, or the `$` itself; gives the offset behind it.
-fn dollar(bytes: &[u8], at: usize, quoted: bool, text: &mut Vec<u8>, parts: &mut Vec<Part>) -> usize {
+/// The variable at a `$`; gives the offset behind it.
+fn dollar(
+    bytes: &[u8],
+    at: usize,
+    quoted: bool,
+    text: &mut Vec<u8>,
+    parts: &mut Vec<Part>,
+) -> Result<usize, Trouble> {
     let rest = bytes.get(at + 1..).unwrap_or_default();
     let (brace, rest) = match rest.split_first() {
         Some((b'{', inner)) => (1, inner),
@@ -128,16 +148,24 @@ fn dollar(bytes: &[u8], at: usize, quoted: bool, text: &mut Vec<u8>, parts: &mut
         }
         Some(b'0'..=b'9') => rest.iter().take_while(|b| b.is_ascii_digit()).count(),
         Some(b'@' | b'*' | b'#' | b'?') => 1,
+        Some(b'"') if brace == 0 && !quoted => {
+            return Err(trouble(bytes, at, "a translated text ($\"…\"), whose words only GRUB knows"));
+        }
         _ => 0,
     };
     if length == 0 || (brace == 1 && rest.get(length) != Some(&b'}')) {
-        text.push(b'$');
-        return at + 1;
+        return Err(trouble(bytes, at, "a `$` that begins no variable"));
     }
     flush(text, parts);
     let name = String::from_utf8_lossy(rest.get(..length).unwrap_or_default()).into_owned();
     parts.push(Part::Variable { name, quoted });
-    at + 1 + length + 2 * brace
+    Ok(at + 1 + length + 2 * brace)
+}
+
+/// `''` makes an argument, while a joined line alone makes none.
+fn empty(text: &mut Vec<u8>, parts: &mut Vec<Part>) {
+    flush(text, parts);
+    parts.push(Part::Text(Vec::new()));
 }
 
 fn flush(text: &mut Vec<u8>, parts: &mut Vec<Part>) {

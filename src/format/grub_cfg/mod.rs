@@ -4,6 +4,7 @@
 mod lexer;
 mod parser;
 
+pub(crate) use parser::is_name;
 pub use parser::parse;
 
 use std::ops::Range;
@@ -27,10 +28,24 @@ pub enum Part {
 pub struct Word {
     /// Where it stands, quotes included.
     pub range: Range<usize>,
-    /// Its pieces; none for `''`.
+    /// Its pieces, an empty text for `''`; none for a joined line, which gives no argument.
     pub parts: Vec<Part>,
     /// Holds no quote, backslash or variable.
     pub plain: bool,
+}
+
+impl Statement {
+    /// This statement's commands and those inside of it, in order; blocks of commands are not entered.
+    pub fn commands(&self) -> Vec<&Command> {
+        let lists: Vec<&Vec<Statement>> = match self {
+            Self::Command(command) => return vec![command],
+            Self::If { arms, otherwise } => {
+                arms.iter().flat_map(|(test, body)| [test, body]).chain([otherwise]).collect()
+            }
+            Self::Function { body, .. } | Self::Loop { body, .. } => vec![body],
+        };
+        lists.into_iter().flatten().flat_map(Self::commands).collect()
+    }
 }
 
 impl Word {
@@ -93,7 +108,9 @@ pub enum Statement {
     },
     /// `while`, `until`, `for`.
     Loop {
-        /// Everything in it.
+        /// The variable of a `for`.
+        variable: Option<String>,
+        /// Everything in it, the condition first.
         body: Vec<Statement>,
     },
 }

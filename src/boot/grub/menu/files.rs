@@ -6,6 +6,9 @@ use std::collections::BTreeMap;
 /// Largest configuration that is read.
 const LIMIT: u64 = 4 << 20;
 
+/// The device that stands for the host's own root directory, whatever disks it consists of.
+pub(super) const HOST: &str = "(host)";
+
 /// The host's files, some of them as they will be.
 pub(in crate::boot::grub) struct Files<'a> {
     root: &'a Root,
@@ -31,8 +34,24 @@ impl<'a> Files<'a> {
         }
     }
 
-    pub(super) fn exists(&self, path: &str) -> bool {
+    fn exists(&self, path: &str) -> bool {
         self.instead.contains_key(path) || self.root.exists(path)
+    }
+
+    /// Whether GRUB finds a file; none for a path on a disk that only GRUB knows.
+    pub(super) fn is_there(&self, path: &str) -> Option<bool> {
+        let inside = path.strip_prefix(HOST)?;
+        (!climbs(inside)).then(|| self.exists(inside.trim_start_matches('/')))
+    }
+
+    /// Whether GRUB finds a file that is not empty.
+    pub(super) fn is_filled(&self, path: &str) -> Option<bool> {
+        let inside = path.strip_prefix(HOST).filter(|inside| !climbs(inside))?;
+        match self.read(inside.trim_start_matches('/')) {
+            Fact::Known { value, .. } => Some(!value.is_empty()),
+            Fact::Absent { .. } => Some(false),
+            Fact::Unknown(_) => None,
+        }
     }
 
     /// Where a path of GRUB is on the host: below the root, on a /boot of its own, or in a subvolume.
@@ -41,12 +60,12 @@ impl<'a> Files<'a> {
             Some(rest) => rest.split_once(')')?.1,
             None => path,
         };
-        if inside.split('/').any(|part| part == "..") {
+        if climbs(inside) {
             return None;
         }
         let inside = inside.trim_start_matches('/');
         let mut tries = vec![inside.to_owned()];
-        if !path.starts_with("(host)") {
+        if !path.starts_with(HOST) {
             tries.push(format!("boot/{inside}"));
             let mut rest = inside;
             for _ in 0..2 {
@@ -61,4 +80,8 @@ impl<'a> Files<'a> {
         }
         tries.into_iter().find(|path| self.exists(path))
     }
+}
+
+fn climbs(path: &str) -> bool {
+    path.split('/').any(|part| part == "..")
 }

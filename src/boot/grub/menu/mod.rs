@@ -1,6 +1,7 @@
 //! What GRUB would do with its configuration: the script is followed as GRUB runs it, with three-valued
 //! variables and conditions. Where a condition is not known, both ways are taken and what differs is unknown.
 
+mod commands;
 mod conditions;
 mod entries;
 mod files;
@@ -10,7 +11,7 @@ pub(super) use entries::{MenuEntry, linux};
 pub(super) use files::Files;
 
 use crate::format::Trouble;
-use crate::format::grub_cfg::{Part, Statement, Word};
+use crate::format::grub_cfg::{self, Part, Statement, Word};
 use crate::format::grubenv::Grubenv;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -58,47 +59,56 @@ impl Lost {
     }
 }
 
+/// A function of the script; none when it is not known which of two bodies it has.
+type Function = Option<Arc<Vec<Statement>>>;
+
 /// The state of GRUB when the menu is ready.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Menu {
     variables: BTreeMap<String, Value>,
-    exported: BTreeSet<String>,
-    functions: BTreeMap<String, Arc<Vec<Statement>>>,
+    functions: BTreeMap<String, Function>,
     /// Top-level entries in order.
     pub(super) entries: Vec<MenuEntry>,
     /// What the last `save_env` of a variable wrote; unknown where it depends on something unknown.
-    saved: BTreeMap<String, Value>,
+    pub(super) saved: BTreeMap<String, Value>,
     /// Files that were sourced for certain, as host paths.
     pub(super) sourced: BTreeSet<String>,
     /// The configuration that GRUB went on to (`configfile`), as GRUB names it and on the host.
     pub(super) moved: Option<(String, String)>,
     /// Loader entries are read too (`blscfg`).
     pub(super) loader_entries: bool,
-    steps: u32,
+    /// The environment block of the host, as a path of it.
+    grubenv: String,
+    steps: usize,
     depth: u32,
 }
 
 impl Menu {
     /// Follows the configuration at `config` (path on the host) with the given environment block.
     pub(super) fn run(files: &Files<'_>, config: &str, block: Option<&Grubenv>) -> Result<Self, Lost> {
-        let mut menu = Self::default();
         let directory = config.rsplit_once('/').map_or("", |(directory, _)| directory);
-        menu.set("prefix", Some(format!("(host)/{directory}").into_bytes()));
-        menu.set("config_directory", Some(format!("(host)/{directory}").into_bytes()));
+        let mut menu = Self { grubenv: format!("{directory}/grubenv"), ..Self::default() };
+        let here = format!("{}/{directory}", files::HOST).into_bytes();
+        for (name, value) in [("prefix", &here), ("config_directory", &here)] {
+            menu.set(name, Some(value.clone()));
+        }
         for name in FEATURES {
             menu.set(name, Some(b"y".to_vec()));
         }
         for name in MACHINE {
             menu.set(name, None);
         }
-        menu.exported.extend(["prefix", "root"].map(str::to_owned));
         menu.file(files, config, block)?;
         Ok(menu)
     }
 
-    /// The value of a variable; empty when it is not set.
+    /// The value of a variable; empty when it is not set. What a function is given (`$1`) and the status of the
+    /// last command (`$?`) are not known.
     pub(super) fn get(&self, name: &str) -> Value {
-        self.variables.get(name).cloned().unwrap_or_else(|| Some(Vec::new()))
+        match self.variables.get(name) {
+            Some(value) => value.clone(),
+            None => grub_cfg::is_name(name).then(Vec::new),
+        }
     }
 
     /// The same as text.
@@ -106,9 +116,22 @@ impl Menu {
         self.get(name).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// What was written to the environment block for `name`; the outer none when nothing was.
-    pub(super) fn saved(&self, name: &str) -> Option<&Value> {
-        self.saved.get(name)
+    /// True when calling `name` may write the environment block.
+    pub(super) fn saves(&self, name: &str) -> bool {
+        match self.functions.get(name) {
+            None => name == "save_env",
+            Some(None) => true,
+            Some(Some(body)) => body.iter().flat_map(Statement::commands).any(|command| {
+                // One function deep: a function that calls another is taken as writing.
+                command.words.first().is_none_or(|w| match w.text() {
+                    Some(text) => {
+                        let text = String::from_utf8_lossy(&text).into_owned();
+                        text == "save_env" || (text != name && self.functions.contains_key(&text))
+                    }
+                    None => true,
+                })
+            }),
+        }
     }
 
     fn set(&mut self, name: &str, value: Value) {
@@ -118,7 +141,7 @@ impl Menu {
     /// The words that GRUB makes of one word of the script.
     pub(super) fn expand(&self, word: &Word) -> Vec<Value> {
         let mut words: Vec<Value> = Vec::new();
-        let mut current: Option<Value> = if word.parts.is_empty() { Some(Some(Vec::new())) } else { None };
+        let mut current: Option<Value> = None;
         let append = |current: &mut Option<Value>, text: Value| match (current.as_mut(), text) {
             (None, text) => *current = Some(text),
             (Some(Some(own)), Some(text)) => own.extend(text),

@@ -1,11 +1,23 @@
 //! The ground a trial stands on: whether GRUB can write its environment block there, and the two files.
 
+use super::super::super::{Command, initramfs};
 use super::{Filesystem, NoTrial, block};
 use crate::format::{grub_cfg, grubenv::Grubenv};
 use crate::root::{Fact, Root, TEXT_LIMIT};
 
 /// File systems that GRUB reports plain disk sectors of, so that it can write a block of a file in place.
 const WRITABLE: [&str; 6] = ["ext2", "ext3", "ext4", "vfat", "msdos", "xfs"];
+
+/// Directories of scripts that run when a kernel or the boot loader's configuration changes.
+const WRITERS: [&str; 7] = [
+    "etc/grub.d",
+    "etc/kernel/postinst.d",
+    "etc/kernel/postrm.d",
+    "etc/kernel/install.d",
+    "etc/initramfs/post-update.d",
+    "usr/share/kernel/postinst.d",
+    "usr/lib/kernel/install.d",
+];
 
 /// The file system of `directory`, if GRUB can write on it.
 pub(super) fn writable(root: &Root, directory: &str) -> Result<Filesystem, NoTrial> {
@@ -18,7 +30,7 @@ pub(super) fn writable(root: &Root, directory: &str) -> Result<Filesystem, NoTri
     let refuse = |why: &str| {
         let reason =
             format!("{why}, where GRUB cannot clear next_entry: the trial would repeat at every boot");
-        Err(NoTrial { unsupported: false, ..NoTrial::new(format!("{directory}/grubenv"), reason, &[]) })
+        Err(NoTrial::new(format!("{directory}/grubenv"), reason, &[]))
     };
     if !WRITABLE.contains(&found.kind.as_str()) {
         return refuse(&format!("is on {} ({})", found.kind, found.mount));
@@ -84,7 +96,25 @@ pub(super) fn mounted(root: &Root, directory: &str) -> Result<Filesystem, NoTria
             best = Some(Filesystem { mount, kind, source });
         }
     }
-    best.ok_or_else(|| NoTrial::new(PATH, format!("no mount holds /{directory}"), &[]))
+    let mut found = best.ok_or_else(|| NoTrial::new(PATH, format!("no mount holds /{directory}"), &[]))?;
+    // What a kernel without an initrd calls the device that it mounted itself.
+    if found.source == "/dev/root"
+        && let Some(name) = numbered(root, &found.mount)
+    {
+        found.source = format!("/dev/{name}");
+    }
+    Ok(found)
+}
+
+/// Name of the device of a mount, by its number in mountinfo (proc_pid_mountinfo(5), third and fifth field).
+fn numbered(root: &Root, mount: &str) -> Option<String> {
+    let text = root.text("proc/self/mountinfo");
+    let mut numbers = text.value()?.lines().filter_map(|line| {
+        let mut fields = line.split(' ');
+        let number = fields.nth(2)?;
+        (unescaped(fields.nth(1)?) == mount).then_some(number)
+    });
+    root.link_name(&format!("sys/dev/block/{}", numbers.next_back()?)).value().cloned()
 }
 
 /// `\040` and its like.
@@ -154,7 +184,7 @@ pub(super) fn custom(root: &Root, path: &str) -> Result<Option<Vec<u8>>, NoTrial
             return refuse(format!("cannot be followed: {trouble}"), &["correct it (grub-script-check)"]);
         }
     }
-    for directory in ["etc/grub.d", "etc/kernel/postinst.d", "etc/kernel/postrm.d", "etc/kernel/install.d"] {
+    for directory in WRITERS {
         for name in root.list(directory).value().into_iter().flatten() {
             let script = format!("{directory}/{name}");
             let text = root.bytes(&script, TEXT_LIMIT);
@@ -186,4 +216,12 @@ fn no_link(root: &Root, path: &str) -> Result<(), NoTrial> {
         }
         _ => Ok(()),
     }
+}
+
+/// GRUB's own parser over `custom`.
+pub(super) fn script_check(root: &Root, custom: &str) -> Option<Command> {
+    let mut known = ["grub-script-check", "grub2-script-check"].into_iter();
+    let program = known.find(|program| initramfs::has_program(root, program))?;
+    let argv = vec![program.to_owned(), format!("/{custom}")];
+    Some(Command { argv, why: "GRUB's own parser must take the entry".to_owned() })
 }

@@ -22,6 +22,7 @@ pub(super) fn config(root: &Root) -> Result<Config, NoTrial> {
         match &menu.moved {
             Some((named, path)) => {
                 right_disk(root, &stub, named, path)?;
+                same_directory(&Files::new(root), &menu, &stub, path)?;
                 found.push((path.clone(), stub));
             }
             None if !menu.entries.is_empty() || menu.loader_entries => found.push((stub.clone(), stub)),
@@ -42,8 +43,25 @@ pub(super) fn config(root: &Root) -> Result<Config, NoTrial> {
         let reason = format!("two configurations may be loaded: {path} (by {first}), {other} (by {second})");
         return Err(NoTrial::new(first, reason, &["remove the one that is not used"]));
     }
+    // An image of GRUB with a key of its own takes no file without a signature beside it.
+    let signature = format!("{path}.sig");
+    if root.exists(&signature) {
+        let reason = "signs the configuration: GRUB would refuse an unsigned custom.cfg";
+        return Err(NoTrial::new(signature, reason, &[]));
+    }
     let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory).to_owned();
     Ok(Config { path, directory })
+}
+
+/// GRUB keeps its environment block below `prefix`, which a stub sets.
+fn same_directory(files: &Files<'_>, menu: &Menu, stub: &str, path: &str) -> Result<(), NoTrial> {
+    let prefix = menu.text("prefix").unwrap_or_default();
+    let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
+    if files.host_path(&prefix).is_some_and(|host| host.trim_end_matches('/') == directory) {
+        return Ok(());
+    }
+    let reason = format!("sets prefix to {prefix:?}, so the environment block is not the one beside /{path}");
+    Err(NoTrial::new(stub, reason, &[]))
 }
 
 /// grub.cfg files on the EFI system partition. A host that was started by a BIOS reads none of them.

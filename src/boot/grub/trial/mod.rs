@@ -5,14 +5,13 @@ mod block;
 mod copy;
 mod ground;
 mod loaded;
-mod rehearse;
+mod rehearsal;
 
 pub use block::{entry_id, without_block};
 
-use super::super::{FileEdit, initramfs};
+use super::super::{Command, FileEdit, initramfs};
 use super::menu::{Files, Menu, MenuEntry, linux};
 use crate::format::grub_cfg::Statement;
-use crate::format::grubenv::Grubenv;
 use crate::format::kernel_cmdline::{comparable, kernel_words};
 use crate::root::{Fact, Root};
 
@@ -39,13 +38,18 @@ pub struct Wanted {
 pub struct Trial {
     /// Id of the menu entry, as `next_entry` names it.
     pub entry: String,
-    /// `custom.cfg` with the entry.
+    /// `custom.cfg` with the entry. Room for it is not judged here: whoever writes it writes and syncs a new file
+    /// beside it first, and nothing has changed where that fails.
     pub custom: FileEdit,
+    /// Program that lets GRUB's own parser read `custom.cfg` once it is written, before anything is chosen; none
+    /// where it is not installed.
+    pub check: Option<Command>,
     /// The environment block, relative to the root.
     pub grubenv: String,
     /// Words of the trial's command line, as the kernel will see them.
     pub words: Vec<String>,
-    /// Those of them that belong to the trial and not to the change: left out of comparisons.
+    /// Those of them that the trial put there for itself: left out of comparisons. A word that the host has
+    /// anyway is not among them.
     pub own_words: Vec<String>,
     /// File system that GRUB reads both files from.
     pub filesystem: Filesystem,
@@ -108,7 +112,7 @@ pub fn describe(root: &Root, wanted: &Wanted) -> Result<Trial, NoTrial> {
     let (grubenv, block) = ground::block(root, &config.directory)?;
     let custom = format!("{}/custom.cfg", config.directory);
     let before = ground::custom(root, &custom)?;
-    let now = follow(&Files::new(root), &config.path, &block)?;
+    let now = rehearsal::follow(&Files::new(root), &config.path, &block)?;
     if now.loader_entries {
         return Err(NoTrial {
             unsupported: true,
@@ -116,17 +120,17 @@ pub fn describe(root: &Root, wanted: &Wanted) -> Result<Trial, NoTrial> {
         });
     }
     let running = running(root, wanted)?;
-    let default = now.default_entry().map_err(|reason| NoTrial::new(config.path.clone(), reason, &[]))?;
-    same_kernel(default, &now, &running)?;
-    let source = source(default, &now, &running, &config.path)?;
+    let source = now.default_entry().map_err(|reason| NoTrial::new(config.path.clone(), reason, &[]))?;
+    same(source, &now, &running)?;
     present(&Files::new(root), &now, source)?;
-    let dracut = initramfs::rebuild(root).is_some_and(|c| c.argv.first().is_some_and(|p| p == "dracut"));
+    // Also where another program calls it; its words mean nothing to other initramfs.
+    let dracut = initramfs::has_program(root, "dracut") || root.exists("usr/lib/dracut");
     let watchdog = wanted.watchdog && root.exists("sys/class/watchdog/watchdog0");
-    let own_words = own_words(&wanted.id, dracut, watchdog);
-    let entry = copy::entry(source, &now, wanted, &own_words)?;
+    let entry = copy::entry(source, &now, wanted, &own_words(&wanted.id, dracut, watchdog))?;
     let after = block::with_block(before.as_deref(), &wanted.id, &entry.text);
     let armed = block.set("next_entry", &entry_name).map_err(|reason| NoTrial::new(&grubenv, reason, &[]))?;
-    rehearse::rehearse(root, &config.path, &custom, &after, (&block, &armed), &now, &entry_name)?;
+    rehearsal::Rehearsal { root, config: &config.path, custom: &custom, after: &after, entry: &entry_name }
+        .run(&armed, source)?;
     // The loader gives the kernel its path too.
     let length = running.kernel.len() + entry.words.iter().map(|w| w.len() + 1).sum::<usize>() + 16;
     if length > LONGEST {
@@ -135,10 +139,11 @@ pub fn describe(root: &Root, wanted: &Wanted) -> Result<Trial, NoTrial> {
     }
     Ok(Trial {
         entry: entry_name,
+        check: ground::script_check(root, &custom),
         custom: FileEdit { path: custom, before, after },
         grubenv,
         words: entry.words,
-        own_words,
+        own_words: entry.own_words,
         filesystem,
         copied_from: place(source),
     })
@@ -152,7 +157,7 @@ pub fn describe(root: &Root, wanted: &Wanted) -> Result<Trial, NoTrial> {
 pub fn default_kernel(root: &Root) -> Result<String, NoTrial> {
     let config = loaded::config(root)?;
     let (_, block) = ground::environment(root, &config.directory)?;
-    let menu = follow(&Files::new(root), &config.path, &block)?;
+    let menu = rehearsal::follow(&Files::new(root), &config.path, &block)?;
     let refuse = |reason: String| NoTrial::new(config.path.clone(), reason, &[]);
     let entry = menu.default_entry().map_err(refuse)?;
     started(&menu, entry).map(|(kernel, _)| kernel).map_err(|reason| NoTrial::new(place(entry), reason, &[]))
@@ -169,10 +174,6 @@ fn own_words(id: &str, dracut: bool, watchdog: bool) -> Vec<String> {
         words.push("systemd.watchdog_sec=60".to_owned());
     }
     words
-}
-
-fn follow(files: &Files<'_>, config: &str, block: &Grubenv) -> Result<Menu, NoTrial> {
-    Menu::run(files, config, Some(block)).map_err(|lost| NoTrial::new(lost.place, lost.reason, &[]))
 }
 
 fn place(entry: &MenuEntry) -> String {
@@ -227,45 +228,33 @@ fn started(menu: &Menu, entry: &MenuEntry) -> Result<(String, Vec<String>), Stri
     Ok((without_device(&kernel).to_owned(), words.take_while(|w| w != "--").collect()))
 }
 
-fn same_kernel(default: &MenuEntry, menu: &Menu, running: &Running) -> Result<(), NoTrial> {
-    let first = "reboot into the default first";
-    let refuse = |reason: String| Err(NoTrial::new(place(default), reason, &[first]));
-    match started(menu, default) {
-        Ok((kernel, _)) if kernel == running.kernel => Ok(()),
-        Ok((kernel, _)) => {
-            refuse(format!("the default entry starts {kernel}, running is {}: {first}", running.kernel))
-        }
-        Err(reason) => refuse(format!("the default entry {reason}")),
-    }
-}
-
-/// The entry that was booted: the default if it is the one, else the first with this kernel and these words.
-fn source<'a>(
-    default: &'a MenuEntry,
-    menu: &'a Menu,
-    running: &Running,
-    config: &str,
-) -> Result<&'a MenuEntry, NoTrial> {
-    let same = |entry: &&MenuEntry| {
-        entry.certain
-            && started(menu, entry).is_ok_and(|(kernel, words)| {
-                kernel == running.kernel
-                    && words.iter().map(|w| comparable(w)).eq(running.words.iter().map(|w| comparable(w)))
-            })
+/// The default entry, which is the one to come back to, is the one that is running.
+fn same(default: &MenuEntry, menu: &Menu, running: &Running) -> Result<(), NoTrial> {
+    const FIRST: &str = "reboot into the default first";
+    let refuse = |reason: String| Err(NoTrial::new(place(default), reason, &[FIRST]));
+    let (kernel, words) = match started(menu, default) {
+        Ok(found) => found,
+        Err(reason) => return Err(NoTrial::new(place(default), format!("the default entry {reason}"), &[])),
     };
-    std::iter::once(default).chain(menu.all()).find(same).ok_or_else(|| {
-        let theirs = started(menu, default).map(|(_, words)| words).unwrap_or_default();
-        let missing = |a: &[String], b: &[String]| {
-            let list: Vec<&str> = a.iter().filter(|w| !b.contains(w)).map(String::as_str).collect();
-            if list.is_empty() { "nothing".to_owned() } else { list.join(" ") }
-        };
-        let reason = format!(
-            "no entry has the running kernel and words; only running: {}; only in the default entry: {}",
-            missing(&running.words, &theirs),
-            missing(&theirs, &running.words)
-        );
-        NoTrial::new(config, reason, &["reboot into the default first"])
-    })
+    if kernel != running.kernel {
+        return refuse(format!("the default entry starts {kernel}, running is {}", running.kernel));
+    }
+    let comparable = |words: &[String]| words.iter().map(|w| comparable(w)).collect::<Vec<_>>();
+    let (theirs, ours) = (comparable(&words), comparable(&running.words));
+    if theirs == ours {
+        return Ok(());
+    }
+    let only = |a: &[String], b: &[String]| {
+        let list: Vec<&str> = a.iter().filter(|w| !b.contains(w)).map(String::as_str).collect();
+        if list.is_empty() { "nothing".to_owned() } else { list.join(" ") }
+    };
+    let (only_theirs, only_ours) = (only(&theirs, &ours), only(&ours, &theirs));
+    if only_theirs == "nothing" && only_ours == "nothing" {
+        return refuse("the default entry has the running words in another order or number".to_owned());
+    }
+    refuse(format!(
+        "the default entry is not what is running; only in the entry: {only_theirs}; only running: {only_ours}"
+    ))
 }
 
 /// Kernel and initrds of the entry are where GRUB will look.
