@@ -38,7 +38,7 @@ fn a_host_without_guests_and_without_controllers_is_known_to_be_free() {
     let tree = Tree::new().dir("etc").dir("sys/bus/pci").dir("proc");
     let found = read(&tree, &plain());
     for fact in
-        [&found.vfio, &found.guests, &found.thunderbolt, &found.thunderbolt_ports, &found.unattended_unlock]
+        [&found.vfio, &found.guests, &found.thunderbolt, &found.thunderbolt_ports, &found.unlock.trouble]
     {
         assert!(list(fact).is_empty(), "{fact:?}");
     }
@@ -47,7 +47,7 @@ fn a_host_without_guests_and_without_controllers_is_known_to_be_free() {
 #[test]
 fn what_was_not_captured_is_not_free() {
     let found = read(&Tree::new().dir("proc"), &[]);
-    for fact in [&found.guests, &found.thunderbolt, &found.thunderbolt_ports, &found.unattended_unlock] {
+    for fact in [&found.guests, &found.thunderbolt, &found.thunderbolt_ports, &found.unlock.trouble] {
         assert_eq!(fact.reason().unwrap().why, Why::NotCaptured);
     }
     assert_eq!(found.vfio.reason().unwrap().why, Why::Derived);
@@ -128,46 +128,6 @@ fn thunderbolt_devices_are_told_from_routers_retimers_and_services() {
 }
 
 #[test]
-fn unattended_unlock_is_found_where_it_is_configured() {
-    for (path, content, words) in [
-        ("etc/crypttab", "# x\nroot UUID=1 none luks,tpm2-device=auto\n", "root unlocks by tpm2-device=auto"),
-        ("etc/crypttab", "root UUID=1 x luks,keyscript=/usr/bin/open-by-tpm\n", "root unlocks by keyscript"),
-        ("proc/cmdline", "root=/dev/x rd.luks.options=u=tpm2-device=auto\n", "the TPM unlocks a disk"),
-        (
-            "etc/default/grub",
-            "GRUB_CMDLINE_LINUX=\"rd.neednet=1 ip=dhcp rd.luks.uuid=1\"\n",
-            "network in the initramfs",
-        ),
-        (
-            "etc/dracut.conf.d/unlock.conf",
-            "add_dracutmodules+=\" clevis-pin-tang network \"\n",
-            "clevis in the initramfs",
-        ),
-        ("etc/dropbear/initramfs/authorized_keys", "# none\nssh-ed25519 AAAA\n", "remote unlock"),
-        ("etc/dropbear-initramfs/authorized_keys", "ssh-ed25519 AAAA\n", "remote unlock"),
-        ("var/lib/systemd/pcrlock.json", "{}", "TPM policy"),
-    ] {
-        let found = read(&Tree::new().dir("etc").file(path, content), &plain());
-        let words_found = list(&found.unattended_unlock);
-        assert!(words_found.len() == 1 && words_found[0].starts_with(words), "{path}: {words_found:?}");
-    }
-}
-
-#[test]
-fn hints_alone_are_no_unattended_unlock() {
-    let tree = Tree::new()
-        .file("etc/crypttab", "#root UUID=1 none tpm2-device=auto\nroot UUID=1 none luks\n")
-        .file("etc/clevis/x", "")
-        .file("usr/lib/dracut/modules.d/60clevis/module-setup.sh", "")
-        .file("etc/dracut.conf.d/net.conf", "# clevis\n")
-        .file("etc/dropbear/initramfs/authorized_keys", "# none\n")
-        .file("proc/cmdline", "root=/dev/x quiet\n");
-    assert!(list(&read(&tree, &plain()).unattended_unlock).is_empty());
-    let diskless = Tree::new().dir("etc").file("proc/cmdline", "root=/dev/nfs ip=dhcp rd.neednet=1\n");
-    assert!(list(&read(&diskless, &plain()).unattended_unlock).is_empty());
-}
-
-#[test]
 fn hostile_files_are_survived() {
     let tree = Tree::new()
         .file("etc/crypttab", b"\xff\xfe tpm2-device= \xff\n".as_slice())
@@ -185,11 +145,11 @@ fn hostile_files_are_survived() {
     let found = read(&tree, &plain());
     assert!(list(&found.guests).iter().any(|g| g.starts_with("running guest")));
     assert!(found.guests.evidence().iter().any(|e| e.text.starts_with("not read")));
-    assert_eq!(found.unattended_unlock.reason().unwrap().why, Why::TooLarge);
+    assert_eq!(found.unlock.trouble.reason().unwrap().why, Why::TooLarge);
 }
 
 #[test]
 fn the_live_machine_is_read_without_harm() {
     let found = Isolation::read(&Root::live(), &plain());
-    assert!(!found.guests.is_absent() && !found.unattended_unlock.is_absent());
+    assert!(!found.guests.is_absent() && !found.unlock.trouble.is_absent());
 }

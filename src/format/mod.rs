@@ -1,5 +1,6 @@
 //! Lossless parse and edit, one file per format. Pure: bytes in, bytes out.
 
+pub mod clevis;
 pub mod diff;
 pub mod grub_cfg;
 pub mod grub_defaults;
@@ -12,6 +13,7 @@ pub mod json_spans;
 pub mod kernel_cmdline;
 pub mod kernelstub;
 pub mod loader_entry;
+pub mod luks2;
 pub mod modprobe_d;
 pub mod registry_dwords;
 pub mod sealed;

@@ -2,7 +2,6 @@
 
 use super::{Change, Site};
 use crate::host::cmdline::Cmdline;
-use crate::root::{Fact, Why};
 use crate::rules::Kind;
 
 /// Adds `hardening-policy` where isolation is weakened beside a deliberate strict setting, and
@@ -13,17 +12,8 @@ pub(super) fn add(site: Site<'_>, change: &mut Change) {
         change.require("hardening-policy");
         change.loses.push(format!("a deliberate strict setting on the command line ({word})"));
     }
-    if change.kind == Kind::KernelCmdline && may_stay_locked(&site.host.isolation.unattended_unlock) {
+    if change.kind == Kind::KernelCmdline && site.host.isolation.unlock.needs_consent() {
         change.require("unattended-unlock");
-    }
-}
-
-/// A disk unlocks by itself, or what would tell so is there and cannot be read.
-fn may_stay_locked(unlock: &Fact<Vec<String>>) -> bool {
-    match unlock {
-        Fact::Known { value, .. } => !value.is_empty(),
-        Fact::Unknown(unknown) => !matches!(unknown.why, Why::NotCaptured | Why::Derived),
-        Fact::Absent { .. } => false,
     }
 }
 

@@ -11,6 +11,7 @@ pub use dir::{Dir, EntryKind};
 pub use fact::{Evidence, Fact, FactPart, Unknown, Why};
 
 use std::io::{self, Read};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 /// Limit for one small text file (sysfs, proc, configuration): 1 MiB.
@@ -164,6 +165,27 @@ impl Root {
                 Fact::known(bytes, Evidence::new(path, text))
             }
             Ok(None) => Fact::unknown(path, Why::TooLarge, format!("limit of this reader is {limit} bytes")),
+            Err(error) => self.failed(path, &error),
+        }
+    }
+
+    /// The first `limit` bytes of a file, or of all of it when it is shorter. On the live machine also of a block
+    /// device, whose header is read so; in a tree a regular file stands for it.
+    pub fn head(&self, path: &str, limit: u64) -> Fact<Vec<u8>> {
+        let read = self.resolve(path).and_then(|real| {
+            let kind = std::fs::metadata(&real)?.file_type();
+            if !(kind.is_file() || self.live && kind.is_block_device()) {
+                return Err(io::Error::other("not a file and not a block device"));
+            }
+            let mut bytes = Vec::new();
+            std::fs::File::open(real)?.take(limit).read_to_end(&mut bytes)?;
+            Ok(bytes)
+        });
+        match read {
+            Ok(bytes) => {
+                let text = format!("first {} bytes", bytes.len());
+                Fact::known(bytes, Evidence::new(path, text))
+            }
             Err(error) => self.failed(path, &error),
         }
     }

@@ -15,6 +15,7 @@ pub mod hosts;
 pub mod inspect;
 pub mod kernel_log;
 pub mod kfd;
+pub mod luks;
 pub mod machine;
 pub mod nvidia;
 pub mod nvidia_smi;

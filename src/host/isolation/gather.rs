@@ -6,6 +6,7 @@ use crate::root::{Evidence, Fact, Root, Unknown, Why};
 #[derive(Default)]
 pub(super) struct Gather {
     found: Vec<(String, Evidence)>,
+    notes: Vec<Evidence>,
     unread: Vec<Unknown>,
 }
 
@@ -19,6 +20,21 @@ impl Gather {
 
     pub(super) fn unread(&mut self, reason: Unknown) {
         self.unread.push(reason);
+    }
+
+    /// A line that supports what was found, or that nothing was.
+    pub(super) fn note(&mut self, evidence: Evidence) {
+        self.notes.push(evidence);
+    }
+
+    /// Takes over what another place could not read.
+    pub(super) fn unread_of(&mut self, other: &Self) {
+        self.unread.extend(other.unread.iter().cloned());
+    }
+
+    /// Why something could not be read.
+    pub(super) fn first_unread(&self) -> Option<Unknown> {
+        self.unread.first().cloned()
     }
 
     /// The text of a file, if it is there and readable.
@@ -53,16 +69,16 @@ impl Gather {
 
     /// Findings stand even if something else could not be read; "none" needs every place.
     pub(super) fn finish(self, place: &str, none: &str) -> Fact<Vec<String>> {
-        let notes = self.unread.iter().map(|u| Evidence::new(u.path.as_str(), format!("not read: {u}")));
-        if self.found.is_empty() {
-            return match self.unread.into_iter().next() {
-                Some(reason) => Fact::Unknown(reason),
-                None => Fact::known(Vec::new(), Evidence::new(place, none)),
-            };
-        }
-        let notes: Vec<Evidence> = notes.collect();
         let (words, mut evidence): (Vec<String>, Vec<Evidence>) = self.found.into_iter().unzip();
-        evidence.extend(notes);
+        match self.unread.first() {
+            Some(reason) if words.is_empty() => return Fact::Unknown(reason.clone()),
+            _ => {}
+        }
+        if words.is_empty() {
+            evidence.push(Evidence::new(place, none));
+        }
+        evidence.extend(self.notes);
+        evidence.extend(self.unread.iter().map(|u| Evidence::new(u.path.as_str(), format!("not read: {u}"))));
         Fact::from_lines(words, evidence)
     }
 }

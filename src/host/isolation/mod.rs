@@ -4,12 +4,13 @@ mod gather;
 mod guest_files;
 mod guests;
 mod thunderbolt;
-mod unlock;
+pub mod unlock;
 
 use super::pci::PciDevice;
 use crate::root::{Evidence, Fact, Root, Why};
 use schemars::JsonSchema;
 use serde::Serialize;
+use unlock::Unlock;
 
 /// Users of isolation.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
@@ -23,8 +24,8 @@ pub struct Isolation {
     pub thunderbolt: Fact<Vec<String>>,
     /// Thunderbolt domains present, used or not (`domainN`).
     pub thunderbolt_ports: Fact<Vec<String>>,
-    /// Disk unlock that may depend on the command line or boot entry: TPM, clevis, Tang, dropbear. In words.
-    pub unattended_unlock: Fact<Vec<String>>,
+    /// How encrypted volumes are opened, and what a changed command line or boot entry does to that.
+    pub unlock: Unlock,
     /// Functions whose DMA mask is at most 32 bits, with a driver bound. Bridges are left out: they carry the
     /// kernel's default mask and move no data of their own.
     pub mask32: Vec<String>,
@@ -37,7 +38,7 @@ impl Isolation {
         let (thunderbolt, thunderbolt_ports) = thunderbolt::read(root);
         Self {
             guests: guests::read(root, &vfio),
-            unattended_unlock: unlock::read(root),
+            unlock: Unlock::read(root),
             mask32: mask32(pci),
             vfio,
             thunderbolt,
@@ -48,7 +49,7 @@ impl Isolation {
     /// The same with disk unlock as it is configured below `config`: that system is the one that boots.
     #[must_use]
     pub fn unlocked_by(self, config: &Root) -> Self {
-        Self { unattended_unlock: unlock::read(config), ..self }
+        Self { unlock: Unlock::read(config), ..self }
     }
 }
 
